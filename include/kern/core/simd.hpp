@@ -1,0 +1,111 @@
+// A register of the target, in the compilers' vector extensions: arithmetic, comparisons and `?:` work lane
+// by lane.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+namespace kern {
+
+// What the target has: the width decides layouts (channels are padded to `lanes`), the count decides tile
+// sizes. A vector wider than the target's registers would be lowered to scalar code by g++.
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64, register_count = 32;
+#elif defined(__AVX__)
+inline constexpr int register_bytes = 32, register_count = 16;
+#elif defined(__aarch64__)
+inline constexpr int register_bytes = 16, register_count = 32;
+#else
+inline constexpr int register_bytes = 16, register_count = 16;
+#endif
+
+/// Elements of type T in one register.
+template <class T>
+inline constexpr int lanes = register_bytes / int(sizeof(T));
+
+namespace detail {
+template <class T>
+struct Vec {
+  typedef T type __attribute__((vector_size(register_bytes)));
+};
+template <class T>
+struct Mask;
+template <>
+struct Mask<float> {
+  using element = std::int32_t;
+};
+template <>
+struct Mask<double> {
+  using element = std::int64_t;
+};
+template <class T>
+struct Bytes {
+  typedef std::int8_t type __attribute__((vector_size(register_bytes / sizeof(T))));
+};
+}  // namespace detail
+
+/// A register of T.
+template <class T>
+using vec = typename detail::Vec<T>::type;
+/// What comparing two vec<T> gives: all bits set in the lanes where it holds. Also a register of integers as
+/// wide as T.
+template <class T>
+using mask = typename detail::Vec<typename detail::Mask<T>::element>::type;
+/// As many bytes as a vec<T> has lanes.
+template <class T>
+using bytes = typename detail::Bytes<T>::type;
+
+template <class T>
+inline vec<T> load(const T* p) {
+  vec<T> v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T>
+inline void store(T* p, const vec<T>& v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+/// x in every lane. Not `vec{} + x`: 0 + -0 is 0, so the compiler must keep that addition; x - 0 is x.
+template <class T>
+inline vec<T> splat(T x) {
+  return x - vec<T>{};
+}
+
+/// The least multiple of m that is >= n.
+constexpr int round_up(int n, int m) { return (n + m - 1) / m * m; }
+
+namespace detail {
+template <class T, int S>
+inline void swap_blocks(vec<T> (&r)[lanes<T>]) {
+  constexpr int L = lanes<T>;
+  for (int i = 0; i < L; ++i)
+    if (!(i & S))
+      [&]<int... J>(std::integer_sequence<int, J...>) {
+        const vec<T> a = r[i], b = r[i + S];
+#ifdef __clang__
+        r[i] = __builtin_shufflevector(a, b, (J & S ? L + J - S : J)...);
+        r[i + S] = __builtin_shufflevector(a, b, (J & S ? L + J : J + S)...);
+#else
+        r[i] = __builtin_shuffle(a, b, mask<T>{(J & S ? L + J - S : J)...});
+        r[i + S] = __builtin_shuffle(a, b, mask<T>{(J & S ? L + J : J + S)...});
+#endif
+      }(std::make_integer_sequence<int, L>{});
+  if constexpr (S > 1) swap_blocks<T, S / 2>(r);
+}
+}  // namespace detail
+
+/// r[i][j] -> r[j][i].
+template <class T>
+inline void transpose(vec<T> (&r)[lanes<T>]) {
+  detail::swap_blocks<T, lanes<T> / 2>(r);
+}
+
+/// A hint to the CPU that this thread waits in a loop.
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace kern

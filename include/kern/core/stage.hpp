@@ -1,0 +1,137 @@
+// What a stage computes, in numbers: all that a backend is told. Plain structs of ints, so that they can be
+// template arguments (see Known). Activations are NHWC; `ci` and `cols` are channels as stored, padded with
+// zeros.
+#pragma once
+#include "philox.hpp"
+
+namespace kern {
+
+/// Convolution, with a max-pool behind it:
+///   y[i, j, o] = max over the pool's window of  sum x[i*stride_h + a, j*stride_w + b, c] * w[a, b, c, o]
+///   over a, b, c
+/// The input is stored with its padding around it (zeros); the output likewise, with the border that its
+/// reader wants.
+struct Contraction {
+  int h, w, ci;            // input: height and width with its padding; channels as stored
+  int kh, kw;              // kernel
+  int co, cols;            // output channels; as stored
+  int stride_h, stride_w;  // of the convolution
+  int pool_h, pool_w;      // max-pool windows side by side, rest dropped; 1: none
+  int border_h, border_w;  // zeros around the output
+
+  /// Before pooling.
+  constexpr int conv_h() const { return (h - kh) / stride_h + 1; }
+  constexpr int conv_w() const { return (w - kw) / stride_w + 1; }
+  /// After pooling, without the border.
+  constexpr int out_h() const { return conv_h() / pool_h; }
+  constexpr int out_w() const { return conv_w() / pool_w; }
+  /// Elements from one stored output row to the next.
+  constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
+  /// Where the first output stands, behind the border.
+  constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  /// Products summed for one output.
+  constexpr int k() const { return kh * kw * ci; }
+  /// Elements stored a sample.
+  constexpr int in_size() const { return h * w * ci; }
+  constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+  constexpr int weight_size() const { return k() * cols; }
+  constexpr bool pooled() const { return pool_h * pool_w > 1; }
+};
+
+/// y[o] = sum x[i] * w[i, o] over i: a linear layer. Flatten before it costs nothing: i counts as x is
+/// stored.
+struct Dense {
+  int k;         // inputs, as stored
+  int co, cols;  // outputs; as stored
+  constexpr int in_size() const { return k; }
+  constexpr int out_size() const { return cols; }
+  constexpr int weight_size() const { return k * cols; }
+};
+
+/// A max over windows of each channel (a 1 x 1 window: a copy, for pointwise ops that no contraction can take
+/// along):
+///   y[i, j, c] = max x[i*stride_h - pad_h + a, j*stride_w - pad_w + b, c]  over a < kh, b < kw inside the
+///   input
+/// The input has no border.
+struct Window {
+  int h, w;                // input
+  int c, cols;             // channels; as stored, in x and y
+  int kh, kw;              // window
+  int stride_h, stride_w;  //
+  int pad_h, pad_w;        // the window may hang over by this much
+  int border_h, border_w;  // zeros around the output
+
+  constexpr int out_h() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
+  constexpr int out_w() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+  constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
+  constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  constexpr int in_size() const { return h * w * cols; }
+  constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+};
+
+/// y = x - log(sum of exp x) over the c channels of each of `pixels` pixels. Neither side has a border.
+struct LogSoftmaxRows {
+  int pixels, c, cols;
+  constexpr int in_size() const { return pixels * cols; }
+  constexpr int out_size() const { return pixels * cols; }
+};
+
+/// Samples [first, last) of a batch, for one worker. whole: all of them, for the backend to split as it
+/// likes. Pointers handed along with a slice stand at its first sample.
+struct Slice {
+  static constexpr int whole = -1;
+  int first, last, worker;
+  constexpr int count() const { return last - first; }
+};
+
+/// What random ops depend on besides their place.
+struct Draw {
+  Seed seed{};
+  std::uint32_t step = 0;
+  bool train = false;
+};
+
+/// A run of channels of one sample, as a pointwise op sees it: channels [channel, channel + lanes) of
+/// `channels`.
+struct Place {
+  int sample, channel, channels;
+};
+
+/// A stage's parameters: weight as stored ([kh][kw][ci][cols], bias [cols] or null), and the weight in the
+/// forms that the backend prepared for either direction.
+template <class T>
+struct Weights {
+  const T* weight = nullptr;
+  const T* bias = nullptr;
+  const T* forward = nullptr;
+  const T* backward = nullptr;
+};
+
+/// Which input won, counted within its window: a * kw + b.
+using WindowIndex = std::int16_t;
+
+/// What a stage's forward pass reads and writes, from the slice's first sample on.
+template <class T>
+struct ForwardPass {
+  const T* x;
+  Weights<T> w;
+  T* y;
+  WindowIndex* argmax;  // y's layout; null where nobody will ask (inference)
+};
+
+/// What its backward pass reads and writes. dy comes in as dL/dy and may be overwritten; borders of dy and dx
+/// hold anything. dw, db: a chunk's partial sums in the backend's own layout (Contraction), or the gradient
+/// itself (Dense).
+template <class T>
+struct BackwardPass {
+  const T* x;
+  Weights<T> w;
+  const T* y;
+  const WindowIndex* argmax;
+  T* dy;
+  T* dx;
+  T* dw;
+  T* db;
+};
+
+}  // namespace kern
