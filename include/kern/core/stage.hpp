@@ -69,11 +69,12 @@ struct Window {
   constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
 };
 
-/// y = x - log(sum of exp x) over the c channels of each of `pixels` pixels. Neither side has a border.
+/// y = x - log(sum of exp x) over each of `rows` rows: `pixels` times c channels, stored as cols. No border
+/// on either side.
 struct LogSoftmaxRows {
-  int pixels, c, cols;
-  constexpr int in_size() const { return pixels * cols; }
-  constexpr int out_size() const { return pixels * cols; }
+  int rows, pixels, c, cols;
+  constexpr int in_size() const { return rows * pixels * cols; }
+  constexpr int out_size() const { return rows * pixels * cols; }
 };
 
 /// Samples [first, last) of a batch, for one worker. whole: all of them, for the backend to split as it

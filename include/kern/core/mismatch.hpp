@@ -1,0 +1,155 @@
+// What is wrong with a net: plain data, so that one rule serves the compiler and the run time. At compile
+// time it becomes an incomplete type that carries its numbers, for a compiler's message can't hold any before
+// C++26:
+//   error: ... 'linear_in_features_mismatch<at_layer<7>, named<"fc1">, expects<4608>, gets<800>>'
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace kern {
+
+/// The kinds of misfit. `expects` is what fits at this place of the net, `gets` what the layer was declared
+/// with.
+enum class Mismatch {
+  none,
+  conv_in_channels,          // channels of the input; In of the layer
+  conv_needs_image,          // dimensions of a sample (channels, height, width): 3; 1 after Flatten
+  pool_needs_image,          // the same
+  window_larger_than_input,  // the input's height or width with its padding; the window's
+  linear_needs_flatten,      // dimensions of a sample: 1; 3 of an image
+  linear_in_features,        // features of the input; In of the layer
+  loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
+  loss_classes,              // outputs of the net; classes of the loss
+  batch_image_shape,         // see expects and gets: channels, height or width, the first that differs
+};
+
+/// A misfit, the layer (counted from 0 over all layers, those of nested Sequentials too) and the two numbers.
+struct Fault {
+  Mismatch kind = Mismatch::none;
+  int layer = -1, expects = 0, gets = 0;
+};
+
+/// A layer's dotted name, as in PyTorch's state_dict: "features.conv1", or "3".
+struct Path {
+  static constexpr std::size_t capacity = 96;
+  char text[capacity]{};
+  std::size_t size = 0;
+  constexpr void append(const char* s, std::size_t n) {
+    for (std::size_t i = 0; i < n && size + 1 < capacity; ++i) text[size++] = s[i];
+  }
+};
+
+// The words of a compile error. Never defined.
+template <int Layer>
+struct at_layer;
+template <auto Name>
+struct named;
+template <int Number>
+struct expects;
+template <int Number>
+struct gets;
+template <class...>
+struct conv_in_channels_mismatch;
+template <class...>
+struct conv_needs_an_image_not_a_flat_input;
+template <class...>
+struct pool_needs_an_image_not_a_flat_input;
+template <class...>
+struct window_larger_than_input;
+template <class...>
+struct linear_needs_a_flatten_before_it;
+template <class...>
+struct linear_in_features_mismatch;
+template <class...>
+struct loss_needs_a_flat_output;
+template <class...>
+struct loss_classes_mismatch;
+template <class...>
+struct batch_image_shape_mismatch;
+
+namespace detail {
+
+template <std::size_t N>
+struct Text {
+  char text[N]{};
+};
+
+template <Mismatch, class... Words>
+struct Complaint {
+  using type = char;
+};
+template <class... W>
+struct Complaint<Mismatch::conv_in_channels, W...> {
+  using type = conv_in_channels_mismatch<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::conv_needs_image, W...> {
+  using type = conv_needs_an_image_not_a_flat_input<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::pool_needs_image, W...> {
+  using type = pool_needs_an_image_not_a_flat_input<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::window_larger_than_input, W...> {
+  using type = window_larger_than_input<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::linear_needs_flatten, W...> {
+  using type = linear_needs_a_flatten_before_it<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::linear_in_features, W...> {
+  using type = linear_in_features_mismatch<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::loss_needs_flat_output, W...> {
+  using type = loss_needs_a_flat_output<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::loss_classes, W...> {
+  using type = loss_classes_mismatch<W...>;
+};
+template <class... W>
+struct Complaint<Mismatch::batch_image_shape, W...> {
+  using type = batch_image_shape_mismatch<W...>;
+};
+
+/// char, or the incomplete type that says what is wrong with F. Name: Text<1> for a layer without one.
+template <Fault F, auto Name>
+struct ComplaintOf : Complaint<F.kind, at_layer<F.layer>, named<Name>, expects<F.expects>, gets<F.gets>> {};
+template <Fault F, Text<1> Name>
+struct ComplaintOf<F, Name> : Complaint<F.kind, at_layer<F.layer>, expects<F.expects>, gets<F.gets>> {};
+template <Fault F, auto Name>
+using complaint = typename ComplaintOf<F, Name>::type;
+
+}  // namespace detail
+
+/// "Linear expects in_features" and the like, for a ShapeError.
+constexpr const char* mismatch_text(Mismatch kind) {
+  switch (kind) {
+    case Mismatch::none:
+      return "nothing is wrong";
+    case Mismatch::conv_in_channels:
+      return "in_channels of the convolution";
+    case Mismatch::conv_needs_image:
+      return "a convolution needs an image; dimensions of a sample";
+    case Mismatch::pool_needs_image:
+      return "a pooling needs an image; dimensions of a sample";
+    case Mismatch::window_larger_than_input:
+      return "the window is larger than its input; at most";
+    case Mismatch::linear_needs_flatten:
+      return "a linear layer needs a Flatten before it; dimensions of a sample";
+    case Mismatch::linear_in_features:
+      return "in_features of the linear layer";
+    case Mismatch::loss_needs_flat_output:
+      return "the loss needs a flat output; dimensions of a sample";
+    case Mismatch::loss_classes:
+      return "classes of the loss";
+    case Mismatch::batch_image_shape:
+      return "channels, height or width of the batch's images";
+  }
+  return "";
+}
+
+}  // namespace kern

@@ -1,0 +1,89 @@
+// What a layer is: a pure declaration. It says, as constants and constexpr functions,
+//   static constexpr Lowering lowers_to       which kind of stage it is, or whether it joins the one before
+//   it static constexpr Rule rule(Dims in)       what it makes of a sample's shape, or what is wrong static
+//   constexpr auto parameters          its parameters by PyTorch's names, layouts and initial distributions
+//   op(std::uint32_t layer)                   (pointwise layers) its op, from ops/
+//   static std::string repr()                 PyTorch's text of it
+// Loops over elements stand in the backends, decisions about fusion in graph/plan.hpp.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "../core/mismatch.hpp"
+#include "../core/shape.hpp"
+
+namespace kern {
+
+/// A sample's shape: an image (c, h, w), or flat, c * h * w features in that order.
+struct Dims {
+  int c = 0, h = 1, w = 1;
+  bool flat = false;
+  constexpr int size() const { return c * h * w; }
+  constexpr int rank() const { return flat ? 1 : 3; }
+  friend constexpr bool operator==(Dims, Dims) = default;
+};
+
+namespace nn {
+
+/// Whether a layer has a bias.
+enum class Bias : bool { off = false, on = true };
+
+enum class Lowering {
+  contraction,  // a stage: convolution
+  dense,        // a stage: linear
+  window,       // part of the contraction before it, or a stage
+  pointwise,    // an op in the chain of the stage before it
+  view,         // nothing
+  log_softmax,  // a stage, or part of the loss
+};
+
+/// What a layer makes of a shape, and its geometry: filled in whether there is a fault or not.
+struct Rule {
+  Dims out{};
+  Fault fault{};
+  Size2 kernel{1, 1}, stride{1, 1}, padding{0, 0};
+};
+
+/// A parameter: its shape as PyTorch stores it. Initially U(-b, b) with b = 1 / sqrt(fan_in): what PyTorch's
+/// kaiming_uniform_(a = sqrt(5)) comes to.
+struct Parameter {
+  const char* name;
+  std::array<int, 4> shape;
+  int rank;
+  int fan_in;
+  constexpr int size() const {
+    int n = 1;
+    for (int i = 0; i < rank; ++i) n *= shape[std::size_t(i)];
+    return n;
+  }
+};
+
+namespace detail {
+inline constexpr std::array<Parameter, 0> no_parameters{};
+
+constexpr int window_count(int in, int kernel, int stride, int padding) {
+  return (in + 2 * padding - kernel) / stride + 1;
+}
+/// The shape after a window has moved over d; channels unchanged.
+constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding) {
+  const int h = d.h + 2 * padding.h, w = d.w + 2 * padding.w;
+  Rule r{d, {}, kernel, stride, padding};
+  if (h < kernel.h)
+    r.fault = {Mismatch::window_larger_than_input, -1, h, kernel.h};
+  else if (w < kernel.w)
+    r.fault = {Mismatch::window_larger_than_input, -1, w, kernel.w};
+  else
+    r.out = {d.c, window_count(d.h, kernel.h, stride.h, padding.h),
+             window_count(d.w, kernel.w, stride.w, padding.w)};
+  return r;
+}
+inline std::string pair_text(Size2 s) { return "(" + std::to_string(s.h) + ", " + std::to_string(s.w) + ")"; }
+inline std::string number_text(double v) {
+  std::string s = std::to_string(v);
+  s.erase(s.find_last_not_of('0') + 1);
+  return s.back() == '.' ? s + "0" : s;
+}
+}  // namespace detail
+}  // namespace nn
+}  // namespace kern

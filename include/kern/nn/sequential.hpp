@@ -1,0 +1,96 @@
+// Layers one after another, and names for them.
+#pragma once
+#include <tuple>
+#include <utility>
+
+#include "../core/fixed_string.hpp"
+#include "layer.hpp"
+
+namespace kern::nn {
+
+/// Layers applied left to right; a Sequential may stand in a Sequential.
+template <class... Layers>
+struct Sequential {};
+
+/// A layer (or Sequential) with a name: its parameters are "name.weight" instead of "index.weight".
+template <FixedString Name, class Layer>
+struct Named {
+  static constexpr FixedString name = Name;
+  using named_layer = Layer;
+};
+
+namespace detail {
+
+// Named is recognised by its members: nvcc 13 doesn't match a partial specialisation with a string argument.
+template <class L>
+concept IsNamed = requires { typename L::named_layer; };
+
+/// A layer with its dotted path, from a net without nesting.
+template <class L>
+struct Flat {
+  using type = std::tuple<L>;
+};
+template <class... L>
+struct Flat<Sequential<L...>> {
+  using type = decltype(std::tuple_cat(std::declval<typename Flat<L>::type>()...));
+};
+template <IsNamed L>
+struct Flat<L> : Flat<typename L::named_layer> {};
+
+/// Writes the paths of L's layers from out on; returns behind the last.
+template <class L>
+struct Paths {
+  static constexpr Path* write(Path* out, Path prefix) {
+    *out = prefix;
+    return out + 1;
+  }
+};
+template <class L>
+struct ChildPath {  // of child number i under `prefix`
+  static constexpr Path* write(Path* out, Path prefix, int i) {
+    if (prefix.size) prefix.append(".", 1);
+    char digits[12]{};
+    std::size_t n = 0;
+    for (int v = i; n == 0 || v; v /= 10) digits[n++] = char('0' + v % 10);
+    while (n) prefix.append(&digits[--n], 1);
+    return Paths<L>::write(out, prefix);
+  }
+};
+template <IsNamed L>
+struct ChildPath<L> {
+  static constexpr Path* write(Path* out, Path prefix, int) {
+    if (prefix.size) prefix.append(".", 1);
+    prefix.append(L::name.text, L::name.size());
+    return Paths<typename L::named_layer>::write(out, prefix);
+  }
+};
+template <class... L>
+struct Paths<Sequential<L...>> {
+  static constexpr Path* write(Path* out, Path prefix) {
+    int i = 0;
+    ((out = ChildPath<L>::write(out, prefix, i++)), ...);
+    return out;
+  }
+};
+template <IsNamed L>
+struct Paths<L> : Paths<typename L::named_layer> {};
+
+}  // namespace detail
+
+/// Net's layers in order as a std::tuple, without nesting and names.
+template <class Net>
+using flat_layers = typename detail::Flat<Net>::type;
+
+/// How many those are.
+template <class Net>
+inline constexpr int layer_count = int(std::tuple_size_v<flat_layers<Net>>);
+
+/// Their dotted names.
+template <class Net>
+inline constexpr auto layer_paths = [] {
+  std::array<Path, std::size_t(layer_count<Net>)> p{};
+  detail::Paths<Net>::write(p.data(), {});
+  return p;
+}();
+
+}  // namespace kern::nn
