@@ -1,0 +1,55 @@
+// A net that does not fit must be the first and only error: a base class with a static_assert on an
+// incomplete type.
+#pragma once
+#include "plan.hpp"
+
+namespace kern {
+
+/// The same net with every size, the input's too, known at run time only: one source, other kernels.
+template <class Net>
+struct erase_shapes {};
+
+namespace graph {
+
+template <class Net>
+struct Unerased {
+  using type = Net;
+  static constexpr bool erased = false;
+};
+template <class Net>
+struct Unerased<erase_shapes<Net>> {
+  using type = Net;
+  static constexpr bool erased = true;
+};
+
+/// A layer's dotted name, empty if it is no more than its number (which the error says anyway).
+template <class Net, int Layer>
+constexpr auto layer_text() {
+  constexpr Path path = [] {
+    if constexpr (Layer < 0) {
+      return Path{};
+    } else {
+      const Path p = nn::layer_paths<Net>[std::size_t(Layer)];
+      int number = 0;
+      for (std::size_t i = 0; i < p.size; ++i) number = number * 10 + (p.text[i] - '0');
+      return number == Layer ? Path{} : p;
+    }
+  }();
+  kern::detail::Text<path.size + 1> t;
+  for (std::size_t i = 0; i < path.size; ++i) t.text[i] = path.text[i];
+  return t;
+}
+
+/// Refuses to be a base class where F is a misfit of Net.
+template <class Net, Fault F>
+struct Refused {
+  static_assert(sizeof(kern::detail::complaint<F, layer_text<Net, F.layer>()>));
+};
+
+template <class Net, class In, class Backend, bool Static = In::is_static>
+struct Checked : Refused<Net, plan<Net, In, Backend>.fault> {};
+template <class Net, class In, class Backend>
+struct Checked<Net, In, Backend, false> {};
+
+}  // namespace graph
+}  // namespace kern
