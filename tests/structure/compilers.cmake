@@ -1,0 +1,53 @@
+# The compilers that the structural tests go through, whichever one builds the tests: KERN_GXX, KERN_CLANGXX,
+# KERN_NVCC; empty where there is none that is new enough.
+
+# kern_find_compiler(VARIABLE OLDEST NAMES...): the first of NAMES that is at least version OLDEST.
+function(kern_find_compiler variable oldest)
+  set(found "")
+  foreach(name IN LISTS ARGN)
+    find_program(candidate NAMES ${name} PATHS /usr/local/cuda/bin NO_CACHE)
+    if(candidate AND NOT found)
+      execute_process(COMMAND ${candidate} --version OUTPUT_VARIABLE text ERROR_QUIET)
+      if(name MATCHES "nvcc" AND text MATCHES "release ([0-9]+)")
+        set(version ${CMAKE_MATCH_1})
+      else()
+        execute_process(COMMAND ${candidate} -dumpversion OUTPUT_VARIABLE version ERROR_QUIET
+                        OUTPUT_STRIP_TRAILING_WHITESPACE)
+      endif()
+      if(version VERSION_GREATER_EQUAL oldest)
+        set(found ${candidate})
+      endif()
+    endif()
+    unset(candidate)
+  endforeach()
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(KERN_GXX ${CMAKE_CXX_COMPILER})
+else()
+  kern_find_compiler(KERN_GXX 12 g++ g++-12 g++-13 g++-14 g++-15)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(KERN_CLANGXX ${CMAKE_CXX_COMPILER})
+else()
+  kern_find_compiler(KERN_CLANGXX 18 clang++-19 clang++-18 clang++-20 clang++)
+endif()
+kern_find_compiler(KERN_NVCC 13 nvcc)
+set(KERN_GXX_NAME g++)
+set(KERN_CLANGXX_NAME clang++)
+set(KERN_NVCC_NAME nvcc)
+set(KERN_GXX_MISSING "no g++ >= 12 here")
+set(KERN_CLANGXX_MISSING "no clang++ >= 18 here")
+set(KERN_NVCC_MISSING "no nvcc >= 13 here")
+
+# kern_script_test(NAME LABEL COMPILER COMMAND...): a ctest entry; skipped, with the reason, if the variable
+# COMPILER is empty. COMPILER may be "" for a test that needs none.
+function(kern_script_test name label compiler)
+  if(compiler AND NOT ${compiler})
+    add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: ${${compiler}_MISSING}")
+  else()
+    add_test(NAME "${name}" COMMAND ${ARGN})
+  endif()
+  set_tests_properties("${name}" PROPERTIES LABELS "${label}" SKIP_REGULAR_EXPRESSION "SKIPPED: " TIMEOUT 600)
+endfunction()

@@ -1,0 +1,27 @@
+# Every header of a folder compiles alone, and included twice.
+#   cmake -DCOMPILER=g++ -DINCLUDE=<root>/include -DFOLDER=core -DFLAGS=... -DSCRATCH=<folder> -P headers.cmake
+# FOLDER "." is include/kern itself.
+cmake_minimum_required(VERSION 3.22)
+separate_arguments(FLAGS)
+file(GLOB headers RELATIVE ${INCLUDE} ${INCLUDE}/kern/${FOLDER}/*.hpp)
+if(NOT headers)
+  message(FATAL_ERROR "no headers in ${INCLUDE}/kern/${FOLDER}")
+endif()
+file(MAKE_DIRECTORY ${SCRATCH})
+set(failed 0)
+foreach(header IN LISTS headers)
+  string(MAKE_C_IDENTIFIER ${header} name)
+  set(source ${SCRATCH}/${name}.cpp)
+  file(WRITE ${source} "#include \"${header}\"\n#include \"${header}\"\n")
+  execute_process(COMMAND ${COMPILER} ${FLAGS} -Werror -fsyntax-only -I ${INCLUDE} ${source}
+                  RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message("${header} does not compile alone:\n${output}")
+    math(EXPR failed "${failed} + 1")
+  endif()
+endforeach()
+list(LENGTH headers count)
+if(failed)
+  message(FATAL_ERROR "${failed} of ${count} headers do not compile alone")
+endif()
+message("${count} headers compile alone")
