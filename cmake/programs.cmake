@@ -11,6 +11,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+set(CMAKE_CXX_EXTENSIONS OFF)
+
 set(KERN_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 
 add_library(kern_program INTERFACE)

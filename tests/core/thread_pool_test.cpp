@@ -1,0 +1,98 @@
+#include "kern/core/thread_pool.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+using namespace kern;
+
+namespace {
+constexpr int sizes[] = {0, 1, 2, 3, 7, 64, 1000};
+}
+
+TEST_CASE("every task runs once, on a worker of the pool") {
+  for (int threads = 1; threads <= 4; ++threads) {
+    CAPTURE(threads);
+    ThreadPool pool(threads);
+    REQUIRE(pool.threads() == threads);
+    for (int n : sizes) {
+      CAPTURE(n);
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(n));
+      std::atomic<int> wrong_worker{0};
+      pool.run(n, [&](int task, int worker) {
+        runs[std::size_t(task)]++;
+        if (worker < 0 || worker >= threads) wrong_worker++;
+      });
+      CHECK(wrong_worker == 0);
+      for (const auto& r : runs) REQUIRE(r == 1);
+    }
+  }
+}
+
+TEST_CASE("what tasks write is there when run returns, over many runs") {
+  for (int threads = 1; threads <= 4; ++threads) {
+    CAPTURE(threads);
+    ThreadPool pool(threads);
+    std::vector<long> value(13, 0);  // plain memory: run() itself must order the writes
+    long expected = 0;
+    for (int round = 0; round < 500; ++round) {
+      const int n = round % 14;
+      for (int i = 0; i < n; ++i) expected += i;
+      pool.run(n, [&](int task, int) { value[std::size_t(task)] += task; });
+      REQUIRE(std::accumulate(value.begin(), value.end(), 0L) == expected);
+    }
+  }
+}
+
+TEST_CASE("two tasks at once never share a worker number") {
+  ThreadPool pool(4);
+  std::vector<std::atomic<int>> inside(4);
+  std::atomic<int> shared{0};
+  for (int round = 0; round < 50; ++round)
+    pool.run(16, [&](int, int worker) {
+      if (inside[std::size_t(worker)]++ != 0) shared++;
+      std::this_thread::yield();
+      inside[std::size_t(worker)]--;
+    });
+  CHECK(shared == 0);
+}
+
+TEST_CASE("workers that have gone to sleep wake up") {
+  ThreadPool pool(3);
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // well beyond the spin
+    std::atomic<int> sum{0};
+    pool.run(100, [&](int task, int) { sum += task; });
+    CHECK(sum == 4950);
+  }
+}
+
+TEST_CASE("the caller sleeps through a long task") {
+  ThreadPool pool(2);
+  std::atomic<int> done{0};
+  pool.run(2, [&](int, int worker) {
+    if (worker != 0) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    done++;
+  });
+  CHECK(done == 2);
+}
+
+TEST_CASE("pools come and go, used or not, one within another's task") {
+  for (int i = 0; i < 50; ++i) ThreadPool unused(4);
+  ThreadPool outer(2);
+  std::atomic<int> sum{0};
+  outer.run(4, [&](int, int) {
+    ThreadPool inner(2);
+    inner.run(10, [&](int task, int) { sum += task; });
+  });
+  CHECK(sum == 180);
+}
+
+TEST_CASE("no count means the machine's") {
+  const int all = std::max(1, int(std::thread::hardware_concurrency()));
+  CHECK(ThreadPool().threads() == all);
+  CHECK(ThreadPool(-3).threads() == all);
+}

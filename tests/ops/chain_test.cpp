@@ -1,0 +1,112 @@
+#include "kern/ops/chain.hpp"
+
+#include <doctest/doctest.h>
+
+#include "kern/core/simd.hpp"
+#include "kern/ops/dropout.hpp"
+#include "kern/ops/relu.hpp"
+
+using namespace kern;
+using ops::Chain;
+
+namespace {
+// y = x + by and y = x * by: which comes first shows.
+struct Add {
+  float by;
+  static constexpr bool monotone = true, needs_output = false, keeps_sign = false;
+  template <class V>
+  struct Bound {
+    float by;
+    V forward(V x, int) const { return x + by; }
+    V backward(V dy, V, int) const { return dy; }
+  };
+  template <class V>
+  Bound<V> bind(Place, Draw) const {
+    return {by};
+  }
+};
+struct Scale {
+  float by;
+  static constexpr bool monotone = false, needs_output = false, keeps_sign = false;
+  template <class V>
+  struct Bound {
+    float by;
+    V forward(V x, int pixel) const { return x * by + float(pixel); }
+    V backward(V dy, V, int) const { return dy * by; }
+  };
+  template <class V>
+  Bound<V> bind(Place, Draw) const {
+    return {by};
+  }
+};
+}  // namespace
+
+TEST_CASE("an empty chain does nothing") {
+  const auto bound = Chain<>::of().bind<float>(Place{}, Draw{});
+  CHECK(bound.forward(3, 0) == 3);
+  CHECK(bound.backward(3, 5, 0) == 3);
+}
+
+TEST_CASE("ops apply from left to right, and see the pixel") {
+  const auto a = Chain<Add, Scale>::of({1}, {10}).bind<float>(Place{}, Draw{});
+  CHECK(a.forward(2, 0) == 30);  // (2 + 1) * 10
+  CHECK(a.forward(2, 5) == 35);
+  const auto b = Chain<Scale, Add>::of({10}, {1}).bind<float>(Place{}, Draw{});
+  CHECK(b.forward(2, 0) == 21);  // 2 * 10 + 1
+}
+
+TEST_CASE("derivatives multiply, from the last op to the first") {
+  const auto chain = Chain<Scale, ops::Relu>::of({10}, {}).bind<float>(Place{}, Draw{});
+  const float y = chain.forward(2, 0);
+  CHECK(y == 20);
+  CHECK(chain.backward(3, y, 0) == 30);
+  const float off = chain.forward(-2, 0);
+  CHECK(off == 0);
+  CHECK(chain.backward(3, off, 0) == 0);
+}
+
+TEST_CASE("relu before dropout: the gradient is masked twice") {
+  const Draw draw{Seed{1}, 0, true};
+  const int channels = 64;
+  int alive = 0, off = 0;
+  for (int c = 0; c < channels; ++c) {
+    const Place place{0, c, channels};
+    const auto chain = Chain<ops::Relu, ops::Dropout>::of({}, {0.5, 0}).bind<float>(place, draw);
+    const float factor = ops::Dropout{0.5, 0}.bind<float>(place, draw).forward(1, 0);
+    for (float x : {-1.0f, 3.0f}) {
+      const float y = chain.forward(x, 0);
+      REQUIRE(y == (x > 0 ? x : 0) * factor);
+      REQUIRE(chain.backward(5, y, 0) == (x > 0 ? 5 * factor : 0));
+      (y != 0 ? alive : off)++;
+    }
+  }
+  CHECK(alive > 0);
+  CHECK(off > channels);
+}
+
+TEST_CASE("a chain is monotone, or keeps the sign, if all its ops do") {
+  static_assert(Chain<>::monotone);
+  static_assert(Chain<ops::Relu, ops::DropoutChannels>::monotone);
+  static_assert(!Chain<ops::Relu, ops::Dropout>::monotone);
+  static_assert(!Chain<Scale, ops::Relu>::monotone);
+  static_assert(Chain<ops::Relu, ops::Dropout>::keeps_sign);
+  static_assert(!Chain<Add, ops::Relu>::keeps_sign);
+}
+
+TEST_CASE("a chain on a register is the chain on each lane") {
+  const Draw draw{Seed{4}, 2, true};
+  const int channels = lanes<float>;
+  const auto chain = Chain<Add, ops::Relu, ops::Dropout>::of({-1}, {}, {0.5, 7});
+  const auto all = chain.bind<vec<float>>(Place{3, 0, channels}, draw);
+  vec<float> x{}, dy{};
+  for (int i = 0; i < channels; ++i) {
+    x[i] = float(i % 4);
+    dy[i] = float(i + 1);
+  }
+  const vec<float> y = all.forward(x, 1), dx = all.backward(dy, y, 1);
+  for (int i = 0; i < channels; ++i) {
+    const auto one = chain.bind<float>(Place{3, i, channels}, draw);
+    CHECK(float(y[i]) == one.forward(x[i], 1));
+    CHECK(float(dx[i]) == one.backward(dy[i], y[i], 1));
+  }
+}
