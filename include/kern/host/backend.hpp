@@ -1,0 +1,288 @@
+// The host's backend: runs stages on CPU threads. It is told descriptors, pointers, pointwise ops and which
+// samples; it knows neither tensors nor layers.
+//
+// Sums are added in an order that depends on values alone: the bits are the same for any number of threads,
+// and for sizes known at compile time or not.
+#pragma once
+#include <cstddef>
+
+#include "../core/memory.hpp"
+#include "../core/thread_pool.hpp"
+#include "convolve.hpp"
+#include "convolve_back.hpp"
+#include "dense.hpp"
+#include "host.hpp"
+#include "log_softmax.hpp"
+#include "scatter.hpp"
+#include "turn.hpp"
+#include "window.hpp"
+
+namespace kern::host {
+
+template <class T>
+class Backend {
+  static constexpr int L = lanes<T>;
+
+ public:
+  /// threads <= 0: as many as the machine has.
+  explicit Backend(int threads = 0) : pool_(threads) {}
+  explicit Backend(const Host& host) : Backend(host.threads) {}
+
+  int threads() const { return pool_.threads(); }
+  /// Channels of every stage's output are stored padded to a multiple of this.
+  static constexpr int channel_multiple = lanes<T>;
+
+  /// Work space that a stage needs a worker, in elements: the caller reserve()s the most over all stages.
+  static constexpr std::size_t scratch_size(const Contraction& c, int) {
+    return std::max(convolve_scratch<T>(c),
+                    scattered(c) ? scatter_scratch<T>(c) : dense_gradient_scratch<T>(c));
+  }
+  static constexpr std::size_t scratch_size(const Dense& d, int batch) { return dense_scratch<T>(d, batch); }
+  static constexpr std::size_t scratch_size(const Window&, int) { return 0; }
+  static constexpr std::size_t scratch_size(const LogSoftmaxRows&, int) { return 0; }
+  void reserve(std::size_t elements) {
+    if (elements <= scratch_elements_) return;
+    const std::size_t line = alignment / sizeof(T);
+    scratch_elements_ = (elements + line - 1) / line * line;
+    scratch_ = Buffer<T>(scratch_elements_ * std::size_t(threads()));
+  }
+
+  /// Elements of the weights as prepared for forward and backward, and of a chunk's partial gradient; 0:
+  /// none.
+  static constexpr std::size_t forward_size(const Contraction&) { return 0; }
+  static constexpr std::size_t forward_size(const Dense&) { return 0; }
+  static constexpr std::size_t backward_size(const Contraction& c) {
+    return std::size_t(scattered(c) ? c.co * turned_kernel<T>(c)
+                                    : c.kh * c.kw * c.cols * turned_channels<T>(c));
+  }
+  static constexpr std::size_t backward_size(const Dense&) { return 0; }
+  static constexpr std::size_t partial_size(const Contraction& c) {
+    return std::size_t(partial_weights(c) + c.cols);
+  }
+  static constexpr std::size_t partial_size(const Dense&) { return 0; }
+
+  template <class D>
+  void prepare_forward(D, const T*, T*) {}
+  template <class D>
+  void prepare_backward(D d, const T* weight, T* prepared) {
+    if constexpr (std::is_same_v<typename D::type, Contraction>) {
+      const Contraction c = d.get();
+      const int row = c.kw * c.ci;
+      if (scattered(c)) {
+        // [kh][kw*ci][cols] -> [co][kh][kw*ci rounded up]
+        const int step = turned_kernel<T>(c);
+        pool_.run(c.kh * (c.cols / L), [=](int task, int) {
+          const int a = task % c.kh, o = task / c.kh * L;
+          for (int i = 0; i < row; i += L)
+            turn_block<T>(
+                [&](int n) { return i + n < row ? load(weight + (a * row + i + n) * c.cols + o) : vec<T>{}; },
+                [&](int n, const vec<T>& v) {
+                  if (o + n < c.co) store(prepared + (o + n) * step + a * turned_row<T>(c) * L + i, v);
+                });
+        });
+      } else {
+        // [kh][kw][ci][cols] -> [kh][kw][cols][ci rounded up], kernel back to front
+        const int taps = c.kh * c.kw, channels = turned_channels<T>(c);
+        pool_.run(taps, [=](int tap, int) {
+          turn(c.ci, c.cols, weight + tap * c.ci * c.cols, c.cols,
+               prepared + (taps - 1 - tap) * c.cols * channels, channels);
+        });
+      }
+    }
+  }
+
+  /// f(Slice, chunk) for chunks of `size` of n samples, in parallel.
+  template <class F>
+  void chunks(int n, int size, F&& f) {
+    pool_.run((n + size - 1) / size, [&](int chunk, int worker) {
+      f(Slice{chunk * size, std::min(n, (chunk + 1) * size), worker}, chunk);
+    });
+  }
+  /// f(begin, end) over blocks of [0, n), in parallel; all but the last end at a multiple of lanes.
+  template <class F>
+  void map(std::size_t n, F&& f) {
+    constexpr std::size_t block = 16384;
+    pool_.run(int((n + block - 1) / block), [&](int i, int) {
+      const std::size_t begin = std::size_t(i) * block;
+      f(begin, std::min(n, begin + block));
+    });
+  }
+  /// f(row) for each of n rows, in parallel.
+  template <class F>
+  void rows(int n, F&& f) {
+    split(n, 4 * threads(), [&](int first, int last, int) {
+      for (int row = first; row < last; ++row) f(row);
+    });
+  }
+
+  /// y = chain(pool(x * w + bias)), or what else the stage says. A Dense comes for the whole batch.
+  template <class D, class Chain>
+  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+    using Stage = typename D::type;
+    if constexpr (std::is_same_v<Stage, Contraction>) {
+      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int worker) {
+        const Contraction c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        convolve(d, s.first + sample, first, last, p.x + in, p.w.weight, p.w.bias, p.y + out,
+                 p.argmax ? p.argmax + out : nullptr, chain, draw, scratch(worker));
+      });
+    } else if constexpr (std::is_same_v<Stage, Window>) {
+      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
+        const Window c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        window_forward(d, s.first + sample, first, last, p.x + in, p.y + out,
+                       p.argmax ? p.argmax + out : nullptr, chain, draw);
+      });
+    } else if constexpr (std::is_same_v<Stage, Dense>) {
+      const Dense c = d.get();
+      constexpr int most_rows = 64, most_cols = 4 * panel * L;
+      const int row_blocks = (s.count() + most_rows - 1) / most_rows;
+      const int columns = round_up((c.cols + threads() - 1) / threads(), panel * L);
+      const int width = std::min(columns, most_cols), col_blocks = (c.cols + width - 1) / width;
+      pool_.run(row_blocks * col_blocks, [&](int task, int) {
+        const int first = task / col_blocks * most_rows, last = std::min(s.count(), first + most_rows);
+        const int col = task % col_blocks * width, end = std::min(c.cols, col + width);
+        dense_product(last - first, c.k, end - col, p.x + std::ptrdiff_t(first) * c.k, c.k, 1,
+                      p.w.weight + col, c.cols, p.y + std::ptrdiff_t(first) * c.cols + col, c.cols);
+        finish_dense(c, s.first, first, last, col, end, p.w.bias, p.y, chain, draw);
+      });
+    } else {
+      samples(s, [&](int sample, int) {
+        const LogSoftmaxRows c = d.get();
+        log_softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                            p.y + std::ptrdiff_t(sample) * c.out_size());
+      });
+    }
+  }
+
+  /// dy, dL/dy, becomes the gradient of what the chain got; dx (with DataGradient) and the parameters'
+  /// gradients follow from it. A Contraction adds the latter to the chunk's partial sums at p.dw.
+  template <bool DataGradient, class D, class Chain>
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
+    using Stage = typename D::type;
+    if constexpr (std::is_same_v<Stage, Contraction>) {
+      for (int sample = 0; sample < s.count(); ++sample) {
+        const Contraction c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        T* const dx = DataGradient ? p.dx + in : nullptr;
+        T* const work = scratch(std::max(0, s.worker));
+        undo_chain(c, c.co, s.first + sample, p.y + out, p.dy + out, p.dw + partial_weights(c), chain, draw);
+        if (scattered(c))
+          scatter<DataGradient>(d, p.x + in, p.w.backward, p.dy + out, c.pooled() ? p.argmax + out : nullptr,
+                                dx, p.dw, work);
+        else
+          convolve_backward<DataGradient>(d, p.x + in, p.w.backward, p.dy + out, dx, p.dw, work);
+      }
+    } else if constexpr (std::is_same_v<Stage, Window>) {
+      samples(s, [&](int sample, int) {
+        const Window c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        undo_chain(c, c.c, s.first + sample, p.y + out, p.dy + out, static_cast<T*>(nullptr), chain, draw);
+        if constexpr (DataGradient)
+          window_backward(d, p.dy + out, p.argmax ? p.argmax + out : nullptr, p.dx + in);
+      });
+    } else if constexpr (std::is_same_v<Stage, Dense>) {
+      const Dense c = d.get();
+      pool_.run(c.cols / L, [&](int task, int) {
+        undo_dense(c, s.first, s.count(), task * L, p.y, p.dy, p.db, chain, draw);
+      });
+      pool_.run((c.k + dense_block - 1) / dense_block, [&](int task, int worker) {
+        dense_backward<DataGradient>(c, s.count(), task * dense_block, p.x, p.w.weight, p.dy, p.dx, p.dw,
+                                     scratch(worker));
+      });
+    } else {
+      if constexpr (DataGradient)
+        samples(s, [&](int sample, int) {
+          const LogSoftmaxRows c = d.get();
+          const std::ptrdiff_t at = std::ptrdiff_t(sample) * c.out_size();
+          log_softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
+        });
+    }
+  }
+
+  /// dw, [kh][kw][ci][cols], and db (null: no bias) = the sum of `chunks` partial gradients that stand
+  /// `stride` elements apart, added in order.
+  template <class D>
+  void gather(D d, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
+    const auto sum = [=](std::size_t at) {
+      vec<T> v = load(partials + at);
+      for (int i = 1; i < chunks; ++i) v += load(partials + std::size_t(i) * stride + at);
+      return v;
+    };
+    if constexpr (std::is_same_v<typename D::type, Contraction>) {
+      const Contraction c = d.get();
+      if (scattered(c)) {
+        // [co][kh][kw*ci rounded up] -> [kh][kw*ci][cols]
+        const int row = c.kw * c.ci, vectors = turned_row<T>(c), step = turned_kernel<T>(c);
+        pool_.run(c.kh * vectors, [=](int task, int) {
+          const int a = task / vectors, i = task % vectors * L;
+          for (int o = 0; o < c.cols; o += L)
+            turn_block<T>(
+                [&](int n) {
+                  return o + n < c.co ? sum(std::size_t((o + n) * step + a * vectors * L + i)) : vec<T>{};
+                },
+                [&](int n, const vec<T>& v) {
+                  if (i + n < row) store(dw + (a * row + i + n) * c.cols + o, v);
+                });
+        });
+      } else {
+        map(std::size_t(c.weight_size()), [=](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; i += std::size_t(L)) store(dw + i, sum(i));
+        });
+      }
+      if (db)
+        for (int o = 0; o < c.cols; o += L) store(db + o, sum(std::size_t(partial_weights(c) + o)));
+    }
+  }
+
+ private:
+  static constexpr int partial_weights(const Contraction& c) {
+    return scattered(c) ? c.co * turned_kernel<T>(c) : c.weight_size();
+  }
+  T* scratch(int worker) { return scratch_.data() + std::size_t(worker) * scratch_elements_; }
+
+  /// f(first, last, worker) over [0, n) in about `parts` parts.
+  template <class F>
+  void split(int n, int parts, F&& f) {
+    const int size = std::max(1, (n + parts - 1) / std::max(1, parts));
+    pool_.run((n + size - 1) / size,
+              [&](int task, int worker) { f(task * size, std::min(n, (task + 1) * size), worker); });
+  }
+  /// f(sample within the slice, worker).
+  template <class F>
+  void samples(Slice s, F&& f) {
+    if (s.worker != Slice::whole) {
+      for (int i = 0; i < s.count(); ++i) f(i, s.worker);
+    } else {
+      split(s.count(), 4 * threads(), [&](int first, int last, int worker) {
+        for (int i = first; i < last; ++i) f(i, worker);
+      });
+    }
+  }
+  /// f(sample within the slice, first row, last row, worker): a whole batch that is too small for the threads
+  /// is cut within its samples, too.
+  template <class F>
+  void output_rows(Slice s, int height, F&& f) {
+    if (s.worker != Slice::whole) {
+      for (int i = 0; i < s.count(); ++i) f(i, 0, height, s.worker);
+      return;
+    }
+    const int parts = threads() == 1 ? 1 : (4 * threads() + s.count() - 1) / std::max(1, s.count());
+    const int size = std::max(1, (height + parts - 1) / parts);
+    const int blocks = (height + size - 1) / size;
+    pool_.run(s.count() * blocks, [&](int task, int worker) {
+      const int first = task % blocks * size;
+      f(task / blocks, first, std::min(height, first + size), worker);
+    });
+  }
+
+  ThreadPool pool_;
+  Buffer<T> scratch_;
+  std::size_t scratch_elements_ = 0;
+};
+
+}  // namespace kern::host
