@@ -74,54 +74,56 @@ struct Text {
   char text[N]{};
 };
 
-template <Mismatch, class... Words>
-struct Complaint {
-  using type = char;
+template <Mismatch Kind, class... Words>
+constexpr auto complain() {
+  if constexpr (Kind == Mismatch::conv_in_channels)
+    return static_cast<conv_in_channels_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::conv_needs_image)
+    return static_cast<conv_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::pool_needs_image)
+    return static_cast<pool_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::window_larger_than_input)
+    return static_cast<window_larger_than_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::linear_needs_flatten)
+    return static_cast<linear_needs_a_flatten_before_it<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::linear_in_features)
+    return static_cast<linear_in_features_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::loss_needs_flat_output)
+    return static_cast<loss_needs_a_flat_output<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::loss_classes)
+    return static_cast<loss_classes_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::batch_image_shape)
+    return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
+  else
+    return static_cast<char*>(nullptr);
+}
+template <int Layer, auto Name>
+struct Where {
+  template <Fault F>
+  static constexpr auto complain() {
+    return detail::complain<F.kind, at_layer<Layer>, named<Name>, expects<F.expects>, gets<F.gets>>();
+  }
 };
-template <class... W>
-struct Complaint<Mismatch::conv_in_channels, W...> {
-  using type = conv_in_channels_mismatch<W...>;
+template <int Layer, Text<1> Name>
+struct Where<Layer, Name> {
+  template <Fault F>
+  static constexpr auto complain() {
+    return detail::complain<F.kind, at_layer<Layer>, expects<F.expects>, gets<F.gets>>();
+  }
 };
-template <class... W>
-struct Complaint<Mismatch::conv_needs_image, W...> {
-  using type = conv_needs_an_image_not_a_flat_input<W...>;
+template <Text<1> Name>
+struct Where<-1, Name> {
+  template <Fault F>
+  static constexpr auto complain() {
+    return detail::complain<F.kind, expects<F.expects>, gets<F.gets>>();
+  }
 };
-template <class... W>
-struct Complaint<Mismatch::pool_needs_image, W...> {
-  using type = pool_needs_an_image_not_a_flat_input<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::window_larger_than_input, W...> {
-  using type = window_larger_than_input<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::linear_needs_flatten, W...> {
-  using type = linear_needs_a_flatten_before_it<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::linear_in_features, W...> {
-  using type = linear_in_features_mismatch<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::loss_needs_flat_output, W...> {
-  using type = loss_needs_a_flat_output<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::loss_classes, W...> {
-  using type = loss_classes_mismatch<W...>;
-};
-template <class... W>
-struct Complaint<Mismatch::batch_image_shape, W...> {
-  using type = batch_image_shape_mismatch<W...>;
-};
-
-/// char, or the incomplete type that says what is wrong with F. Name: Text<1> for a layer without one.
+/// A char, or something of the incomplete type that says what is wrong with F: fit for sizeof in a
+/// static_assert. Name: the layer's, Text<1> if it has none.
 template <Fault F, auto Name>
-struct ComplaintOf : Complaint<F.kind, at_layer<F.layer>, named<Name>, expects<F.expects>, gets<F.gets>> {};
-template <Fault F, Text<1> Name>
-struct ComplaintOf<F, Name> : Complaint<F.kind, at_layer<F.layer>, expects<F.expects>, gets<F.gets>> {};
-template <Fault F, auto Name>
-using complaint = typename ComplaintOf<F, Name>::type;
+constexpr auto complaint() {
+  return Where<F.layer, Name>::template complain<F>();
+}
 
 }  // namespace detail
 

@@ -36,18 +36,22 @@ constexpr auto layer_text() {
     }
   }();
   kern::detail::Text<path.size + 1> t;
-  for (std::size_t i = 0; i < path.size; ++i) t.text[i] = path.text[i];
+  if constexpr (path.size > 0)
+    for (std::size_t i = 0; i < path.size; ++i) t.text[i] = path.text[i];
   return t;
 }
 
-/// Refuses to be a base class where F is a misfit of Net.
-template <class Net, Fault F>
+/// Refuses to be a base class where F is a misfit. Name: the layer's, as layer_text gives it.
+template <Fault F, auto Name>
 struct Refused {
-  static_assert(sizeof(kern::detail::complaint<F, layer_text<Net, F.layer>()>));
+  static_assert(sizeof(*kern::detail::complaint<F, Name>()));
 };
 
 template <class Net, class In, class Backend, bool Static = In::is_static>
-struct Checked : Refused<Net, plan<Net, In, Backend>.fault> {};
+struct Checked {
+  static constexpr Fault fault = plan<Net, In, Backend>.fault;
+  static_assert(sizeof(*kern::detail::complaint<fault, layer_text<Net, fault.layer>()>()));
+};
 template <class Net, class In, class Backend>
 struct Checked<Net, In, Backend, false> {};
 

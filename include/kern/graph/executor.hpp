@@ -44,7 +44,6 @@ class Executor {
       scratch = std::max(scratch, Backend::scratch_size(numbers<I>(), 1));
     });
     forward_weights_ = Buffer<T>(forward_size_);
-    for (int s = 0; s + 1 < chunked; ++s) inner_ += std::size_t(plan_.stage[std::size_t(s)].out_size());
     while (chunk_ < 64 && partial_size_ * sizeof(T) * std::size_t(64 / chunk_) > partial_limit) chunk_ *= 2;
     backend_.reserve(scratch);
   }
@@ -312,10 +311,10 @@ class Executor {
   T* dy(int worker, int sample) {
     const auto& s = plan_.stage[I];
     if constexpr (I + 1 < chunked)
-      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk_) * inner_ +
+      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk_) * plan_.inner +
              std::size_t(chunk_) * s.y;
     else
-      return dy_.data() + std::size_t(capacity_) * (s.y - inner_) +
+      return dy_.data() + std::size_t(capacity_) * (s.y - plan_.inner) +
              std::size_t(sample) * std::size_t(s.out_size());
   }
   // And in inference: what only the same slice reads is kept a worker.
@@ -326,7 +325,7 @@ class Executor {
       return inner_y_.data() + std::size_t(inner_samples()) * s.y +
              std::size_t(worker * inference_chunk) * std::size_t(s.out_size());
     else
-      return outer_y_.data() + std::size_t(inference_capacity_) * (s.y - inner_) +
+      return outer_y_.data() + std::size_t(inference_capacity_) * (s.y - plan_.inner) +
              std::size_t(sample) * std::size_t(s.out_size());
   }
   int inner_samples() const { return inference_chunk * backend_.threads(); }
@@ -337,12 +336,12 @@ class Executor {
     if (gradients_.size() == 0) {
       gradients_ = Buffer<T>(plan_.stored);
       backward_weights_ = Buffer<T>(backward_size_);
-      inner_dy_ = Buffer<T>(std::size_t(backend_.threads()) * std::size_t(chunk_) * inner_);
+      inner_dy_ = Buffer<T>(std::size_t(backend_.threads()) * std::size_t(chunk_) * plan_.inner);
     }
     x_ = Buffer<T>(count * std::size_t(plan_.input_size()));
     y_ = Buffer<T>(count * plan_.activations);
     argmax_ = Buffer<WindowIndex>(count * plan_.indices);
-    dy_ = Buffer<T>(count * (plan_.activations - inner_));
+    dy_ = Buffer<T>(count * (plan_.activations - plan_.inner));
     partials_ = Buffer<T>((count + std::size_t(chunk_) - 1) / std::size_t(chunk_) * partial_size_);
     dx_ = Buffer<T>();
     reserve_scratch(n);
@@ -352,8 +351,8 @@ class Executor {
     if (n <= inference_capacity_) return;
     const std::size_t slots = std::size_t(std::max(inner_samples(), chunked == 0 ? n : 0));
     inner_x_ = Buffer<T>(slots * std::size_t(plan_.input_size()));
-    inner_y_ = Buffer<T>(std::size_t(inner_samples()) * inner_);
-    outer_y_ = Buffer<T>(std::size_t(n) * (plan_.activations - inner_));
+    inner_y_ = Buffer<T>(std::size_t(inner_samples()) * plan_.inner);
+    outer_y_ = Buffer<T>(std::size_t(n) * (plan_.activations - plan_.inner));
     reserve_scratch(n);
     inference_capacity_ = n;
   }
@@ -390,7 +389,6 @@ class Executor {
   Backend backend_;
   Draw draw_{};
   int chunk_ = 4, capacity_ = 0, inference_capacity_ = 0;
-  std::size_t inner_ = 0;  // elements a sample of the stages whose outputs stay within a chunk
   std::size_t forward_size_ = 0, backward_size_ = 0, partial_size_ = 0;
   std::size_t forward_at_[stages]{}, backward_at_[stages]{}, partial_at_[stages]{};
   bool prepared_forward_ = false, prepared_backward_ = false;

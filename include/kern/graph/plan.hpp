@@ -116,6 +116,7 @@ struct Plan {
   int chunked = 0;             // stages before the first dense one: a few samples can run through them
   std::size_t parameters = 0;  // as PyTorch counts them
   std::size_t stored = 0;      // elements, with padding
+  std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
   std::size_t activations = 0, indices = 0;  // elements a sample, all stages
   Fault fault{};
 
@@ -319,6 +320,7 @@ class Folder {
       Stage& s = plan_.stage[std::size_t(i)];
       s.y = plan_.activations;
       plan_.activations += std::size_t(s.out_size());
+      if (i + 1 < plan_.chunked) plan_.inner = plan_.activations;
       if (s.indexed) s.argmax = plan_.indices, plan_.indices += std::size_t(s.out_size());
       if (!s.has_parameters()) continue;
       s.weight = plan_.stored;

@@ -1,0 +1,91 @@
+// The trainer behind `./dev train`: LeNet on MNIST, with options.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <kern/io/gzip.hpp>
+#include <kern/kern.hpp>
+#include <string>
+
+#include "progress.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+
+using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", Conv2d<16, 32, 3>>, ReLU,  //
+                         MaxPool2d<2>, Dropout2d<0.25>, Flatten,                                           //
+                         Named<"fc1", Linear<4608, 128>>, ReLU, Dropout<0.5>, Named<"fc2", Linear<128, 10>>,
+                         LogSoftmax>;
+using Image = Input<1, 28, 28>;
+
+namespace {
+
+struct Options {
+  std::string data = KERN_EXAMPLES_DATA, device = "auto";
+  int epochs = 10, batch_size = 64, threads = 0;
+  double lr = 0.01, momentum = 0.5;
+  std::uint64_t seed = 0;
+  bool explain = false;
+};
+
+void train(const Options& o) {
+  const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
+  data::DataLoader train{data::Mnist{o.data, data::Split::train, io::read_gzip},
+                         transform,
+                         {.batch_size = o.batch_size, .shuffle = true, .seed = Seed{o.seed}}};
+  data::DataLoader test{
+      data::Mnist{o.data, data::Split::test, io::read_gzip}, transform, {.batch_size = 1000}};
+  const std::size_t samples = train.dataset().size();
+
+  Model<LeNet, Image> model{Seed{o.seed}, Host{.threads = o.threads}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
+
+  std::printf("device: cpu, %d thread%s, %d-bit vectors%s\n", model.threads(),
+              model.threads() == 1 ? "" : "s", 8 * register_bytes,
+              o.device == "auto" ? " (auto: this program was built without CUDA)" : "");
+  std::printf("data: %s, %zu training and %zu test images\n\n%s\n", o.data.c_str(), samples,
+              test.dataset().size(), summary<LeNet, Image>().c_str());
+  if (o.explain) std::printf("%s\n", explain<LeNet, Image>().c_str());
+
+  Evaluation result;
+  for (int epoch = 1; epoch <= o.epochs; ++epoch) {
+    Progress progress(epoch, o.epochs, train.size(), samples);
+    double loss = 0;
+    std::size_t done = 0;
+    for (const auto& batch : train) {
+      loss += double(trainer.step(batch)) * double(batch.labels.size());
+      done += batch.labels.size();
+      progress.step(loss / double(done), done);
+    }
+    const double seconds = progress.seconds();
+    result = trainer.evaluate(test);
+    std::printf("epoch %d/%d  train loss %.4f  test loss %.4f  test accuracy %.4f  %.2f s  %.0f samples/s\n",
+                epoch, o.epochs, loss / double(done), result.loss, result.accuracy, seconds,
+                double(samples) / seconds);
+  }
+  std::printf("test accuracy: %.4f\n", result.accuracy);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  CLI::App app{"Trains LeNet on MNIST."};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--data", o.data, "folder with MNIST's four files, raw or .gz");
+  app.add_option("--epochs", o.epochs, "times through the training images")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--batch-size", o.batch_size, "images a step")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--lr", o.lr, "learning rate")->check(CLI::NonNegativeNumber);
+  app.add_option("--momentum", o.momentum, "of SGD")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", o.seed, "of parameters, order and dropout: the same seed, the same bits");
+  app.add_option("--threads", o.threads, "0: all that the machine has")->check(CLI::Range(0, 1024));
+  app.add_option("--device", o.device, "auto, cpu or cuda")->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (o.device == "cuda")
+      throw ArgumentError("--device cuda: this program was built without CUDA; use --device cpu");
+    train(o);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,82 @@
+// explain: what is fused, what it moves, and why the rest is not.
+#pragma once
+#include "facts.hpp"
+#include "text.hpp"
+
+namespace kern {
+
+namespace graph {
+
+/// Why a stage ends where it does.
+constexpr const char* boundary_text(Boundary b) {
+  switch (b) {
+    case Boundary::output:
+      return "it is the output";
+    case Boundary::contraction_reads:
+      return "the next layer sums over a neighbourhood and all channels";
+    case Boundary::dense_reads:
+      return "the next layer sums over the whole sample";
+    case Boundary::windows_overlap:
+      return "the next pooling's windows overlap, leave gaps or hang over the edge";
+    case Boundary::window_too_large:
+      return "the next pooling's window does not fit in the registers of a tile";
+    case Boundary::not_monotone:
+      return "an op before the next pooling does not keep order (dropout of single elements)";
+    case Boundary::pooled_twice:
+      return "the next layer is a second pooling, or one without a convolution to join";
+    case Boundary::softmax_reads:
+      return "log-softmax sums over a row; in training it is part of the loss";
+    case Boundary::after_softmax:
+      return "log-softmax writes whole rows before the next layer can read";
+    case Boundary::sign_changes:
+      return "the next op hides the output that an op before it needs for its derivative";
+  }
+  return "";
+}
+
+constexpr const char* kind_text(const Stage& s) {
+  switch (s.kind) {
+    case Kind::contraction:
+      return s.contraction.pooled() ? "convolution and pooling" : "convolution";
+    case Kind::dense:
+      return "matrix product";
+    case Kind::window:
+      return s.window.kh * s.window.kw > 1 ? "pooling" : "copy";
+    case Kind::log_softmax:
+      return "log-softmax";
+  }
+  return "";
+}
+
+}  // namespace graph
+
+/// One paragraph a stage: the layers that run as one kernel, shapes, FLOPs, bytes that its forward pass reads
+/// and writes (a sample's activations; weights, once for all samples of a slice), and why it ends there.
+template <class Net, class In, class Device = Host, class T = float>
+std::string explain() {
+  constexpr auto& p = graph::plan<Net, In, typename Device::template Backend<T>>;
+  const auto texts = graph::detail::LayerTexts<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
+  std::string out = std::to_string(p.stages) + " stages for " + std::to_string(texts.size()) + " layers\n";
+  double moved = 0;
+  for (int i = 0; i < p.stages; ++i) {
+    const graph::Stage& s = p.stage[std::size_t(i)];
+    const Dims in = s.anchor == 0 || i == 0 ? p.input : p.dims[std::size_t(s.first - 1)];
+    const double read = double(s.in_size()) * sizeof(T), written = double(s.out_size()) * sizeof(T);
+    moved += read + written;
+    out += "\nstage " + std::to_string(i) + ": " + graph::kind_text(s) + "  " + graph::dims_text(in) +
+           " -> " + graph::dims_text(p.dims[std::size_t(s.last - 1)]) + "\n";
+    for (int l = s.first; l < s.last; ++l)
+      out += "    " + texts[std::size_t(l)].path + ": " + texts[std::size_t(l)].repr + "\n";
+    out += "  FLOPs " + graph::in_units(2 * double(s.multiply_adds())) + ", reads " + graph::in_units(read) +
+           "B, writes " + graph::in_units(written) + "B a sample" +
+           (s.indexed ? " and pooling indices in training" : "");
+    if (s.has_parameters())
+      out += "; weights " +
+             graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)) + "B";
+    out += std::string("\n  ends here: ") + graph::boundary_text(s.boundary) + "\n";
+  }
+  return out + "\nforward moves " + graph::in_units(moved) + "B of activations a sample; stages 0 to " +
+         std::to_string(p.chunked - 1) + " run depth-first, a few samples at a time\n";
+}
+
+}  // namespace kern

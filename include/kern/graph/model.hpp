@@ -1,0 +1,258 @@
+// A net that can be run: its parameters, its memory, a backend.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../core/error.hpp"
+#include "../host/backend.hpp"
+#include "../tensor/tensor.hpp"
+#include "executor.hpp"
+#include "parameters.hpp"
+
+namespace kern {
+
+namespace detail {
+/// The type of a plan's output: Shape<10>, Shape<C, H, W>. A function: as an alias it breaks g++ 12.
+template <class Executor, bool Static>
+constexpr auto output_shape() {
+  constexpr Dims d = Executor::structure.output();
+  if constexpr (!Static && d.flat)
+    return Shape<dyn>{};
+  else if constexpr (!Static)
+    return Shape<dyn, dyn, dyn>{};
+  else if constexpr (d.flat)
+    return Shape<d.size()>{};
+  else
+    return Shape<d.c, d.h, d.w>{};
+}
+template <class S>
+struct BatchOf;
+template <int... E>
+struct BatchOf<Shape<E...>> {
+  using type = Shape<dyn, E...>;
+};
+}  // namespace detail
+
+/// A net (nn::Sequential<...> or erase_shapes of one) for samples of shape In, with its parameters, on a
+/// device. A net that does not fit its input does not compile; see core/mismatch.hpp for what the error says.
+/// Initial parameters are PyTorch's distributions, drawn from `seed`.
+template <class NetOrErased, class In, class Device = Host, class T = float>
+class Model
+    : graph::Checked<typename graph::Unerased<NetOrErased>::type, In, typename Device::template Backend<T>> {
+  template <FixedString Name>
+  static constexpr auto shape_of_parameter() {
+    using N = typename graph::Unerased<NetOrErased>::type;
+    constexpr int i = graph::find_parameter<N>(Name.view());
+    static_assert(i >= 0, "the net has no parameter of this name");
+    constexpr nn::Parameter p = graph::parameter_slots<N>[std::size_t(i < 0 ? 0 : i)].parameter;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Shape<p.shape[I]...>{};
+    }(std::make_index_sequence<std::size_t(p.rank)>{});
+  }
+
+ public:
+  using Net = typename graph::Unerased<NetOrErased>::type;
+  using Input = In;
+  using Element = T;
+  using Executor =
+      graph::Executor<Net, In, graph::Unerased<NetOrErased>::erased, typename Device::template Backend<T>, T>;
+  static constexpr bool erased = graph::Unerased<NetOrErased>::erased;
+  static_assert(erased || In::is_static, "an Input with dyn extents needs erase_shapes<Net>");
+  static_assert(graph::names_are_unique<Net>(),
+                "two parameters have the same name: give their layers different ones");
+
+  /// A sample of the output: Shape<10>, Shape<C, H, W>; dyn extents if the input's are.
+  using Output = decltype(detail::output_shape<Executor, In::is_static>());
+  using Sample = TensorView<const T, typename In::Sample>;
+  using Batch = TensorView<const T, typename In::Batch>;
+
+  explicit Model(Seed seed = {}, const Device& device = {})
+    requires(In::is_static)
+      : Model(In::dims, seed, device, 0) {}
+  /// With the sizes of a sample, where In does not have them. Throws ShapeError if they don't fit the net.
+  explicit Model(Dims input, Seed seed = {}, const Device& device = {})
+    requires(!In::is_static)
+      : Model(input, seed, device, 0) {}
+
+  /// The net's outputs for a batch, dropout off.
+  auto predict(const Batch& samples) {
+    const int n = int(samples.extent(0));
+    Tensor<T, typename detail::BatchOf<Output>::type> out =
+        make_output<typename detail::BatchOf<Output>::type>(n);
+    if (n > 0) read_output(executor_.infer(checked(samples), n), n, out.data());
+    return out;
+  }
+  /// The same for one sample.
+  auto predict(const Sample& sample) {
+    Tensor<T, Output> out = make_output<Output>();
+    read_output(executor_.infer(checked(sample), 1), 1, out.data());
+    return out;
+  }
+  /// The number of the largest output for one sample.
+  int classify(const Sample& sample) {
+    const auto out = predict(sample);
+    return int(std::max_element(out.data(), out.data() + out.size()) - out.data());
+  }
+
+  /// The shape of the parameter called Name: Shape<16, 1, 3, 3>.
+  template <FixedString Name>
+  using ParameterShape = decltype(shape_of_parameter<Name>());
+
+  /// A copy of a parameter, by PyTorch's name and in its layout: parameter<"conv1.weight">(). Unknown names
+  /// don't compile.
+  template <FixedString Name>
+  auto parameter() const {
+    return read<ParameterShape<Name>>(executor_.parameters(), Name.view());
+  }
+  /// A copy of its gradient, after a training step.
+  template <FixedString Name>
+  auto gradient() const {
+    require_gradients();
+    return read<ParameterShape<Name>>(executor_.gradients(), Name.view());
+  }
+  /// Sets a parameter.
+  template <FixedString Name>
+  void set_parameter(const TensorView<const T, ParameterShape<Name>>& values) {
+    set_parameter(Name.view(), values.data(), std::size_t(values.size()));
+  }
+
+  /// Every parameter's name, in order.
+  static std::vector<std::string> parameter_names() {
+    std::vector<std::string> names;
+    for (const auto& s : graph::parameter_slots<Net>) names.emplace_back(s.name.text, s.name.size);
+    return names;
+  }
+  /// A parameter's shape in PyTorch's layout, by name at run time. Throws ArgumentError for an unknown name.
+  static std::vector<int> parameter_shape(std::string_view name) {
+    const auto& p = slot(name).parameter;
+    return {p.shape.begin(), p.shape.begin() + p.rank};
+  }
+  /// Its values, flat. The same errors.
+  std::vector<T> parameter(std::string_view name) const { return values(executor_.parameters(), slot(name)); }
+  std::vector<T> gradient(std::string_view name) const {
+    require_gradients();
+    return values(executor_.gradients(), slot(name));
+  }
+  /// Sets them. Throws also ShapeError if `count` is not the parameter's size; nothing changes then.
+  void set_parameter(std::string_view name, const T* data, std::size_t count) {
+    const graph::ParameterSlot& s = slot(name);
+    if (count != std::size_t(s.parameter.size()))
+      throw ShapeError("set_parameter(\"" + std::string(name) + "\"): expected " +
+                       std::to_string(s.parameter.size()) + " values, got " + std::to_string(count));
+    write(s, [&](std::size_t i) { return data[i]; });
+  }
+  void set_parameter(std::string_view name, const std::vector<T>& v) {
+    set_parameter(name, v.data(), v.size());
+  }
+
+  Seed seed() const { return seed_; }
+  /// Worker threads, the caller among them.
+  int threads() const { return executor_.backend().threads(); }
+  /// For trainers and tools.
+  Executor& executor() { return executor_; }
+  const Executor& executor() const { return executor_; }
+  const auto& plan() const { return executor_.plan(); }
+
+  /// n samples of the last stage's stored output into PyTorch's layout.
+  void read_output(const T* stored, int n, T* out) const {
+    const graph::Stage& last = plan().stage[std::size_t(Executor::stages - 1)];
+    const Dims d = plan().output();
+    for (int s = 0; s < n; ++s, stored += last.out_size(), out += d.size())
+      for (int c = 0; c < d.c; ++c)
+        for (int p = 0; p < d.h * d.w; ++p) out[c * d.h * d.w + p] = stored[p * last.cols() + c];
+  }
+
+ private:
+  Model(Dims input, Seed seed, const Device& device, int) : executor_(input, device), seed_(seed) {
+    const Fault& f = plan().fault;
+    if (f.kind != Mismatch::none)
+      throw ShapeError("layer " + std::to_string(f.layer) + " (" +
+                       nn::layer_paths<Net>[std::size_t(f.layer)].text + "): " + mismatch_text(f.kind) +
+                       ": expected " + std::to_string(f.expects) + ", got " + std::to_string(f.gets));
+    std::uint32_t number = 0;
+    for (const auto& s : graph::parameter_slots<Net>) {
+      const double bound = 1 / std::sqrt(double(s.parameter.fan_in));
+      write(s, [&](std::size_t i) {
+        const auto r = random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4))[i % 4];
+        return T((2 * double(random::uniform(r)) - 1) * bound);
+      });
+      ++number;
+    }
+  }
+
+  template <class S>
+  Tensor<T, S> make_output(int n = 0) const {
+    const Dims d = plan().output();
+    if constexpr (In::is_static && S::is_static)
+      return Tensor<T, S>();
+    else if constexpr (In::is_static)
+      return Tensor<T, S>(n);
+    else if constexpr (S::rank == 1)
+      return Tensor<T, S>(d.size());
+    else if constexpr (S::rank == 2)
+      return Tensor<T, S>(n, d.size());
+    else if constexpr (S::rank == 3)
+      return Tensor<T, S>(d.c, d.h, d.w);
+    else
+      return Tensor<T, S>(n, d.c, d.h, d.w);
+  }
+  template <class View>
+  const T* checked(const View& v) const {
+    if constexpr (!In::is_static) {
+      constexpr int first = View::rank - In::rank;
+      const Dims d = plan().input;
+      const int want[] = {In::rank == 1 ? d.size() : d.c, d.h, d.w};
+      for (int i = 0; i < In::rank; ++i)
+        if (int(v.extent(first + i)) != want[i])
+          throw ShapeError("extent " + std::to_string(first + i) + " of the samples: expected " +
+                           std::to_string(want[i]) + ", got " + std::to_string(v.extent(first + i)));
+    }
+    return v.data();
+  }
+
+  static const graph::ParameterSlot& slot(std::string_view name) {
+    const int i = graph::find_parameter<Net>(name);
+    if (i < 0) {
+      std::string known;
+      for (const std::string& n : parameter_names()) known += (known.empty() ? "" : ", ") + n;
+      throw ArgumentError("no parameter is called \"" + std::string(name) + "\"; there are: " + known);
+    }
+    return graph::parameter_slots<Net>[std::size_t(i)];
+  }
+  const graph::Stage& stage_of(const graph::ParameterSlot& s) const {
+    int i = 0;
+    while (plan().stage[std::size_t(i)].anchor != s.layer || !plan().stage[std::size_t(i)].has_parameters())
+      ++i;
+    return plan().stage[std::size_t(i)];
+  }
+  template <class S>
+  Tensor<T, S> read(const Buffer<T>& from, std::string_view name) const {
+    Tensor<T, S> t;
+    const graph::ParameterSlot& s = slot(name);
+    graph::each_element(s, stage_of(s),
+                        [&](std::size_t i, std::size_t stored) { t.data()[i] = from[stored]; });
+    return t;
+  }
+  std::vector<T> values(const Buffer<T>& from, const graph::ParameterSlot& s) const {
+    std::vector<T> v(std::size_t(s.parameter.size()));
+    graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
+    return v;
+  }
+  template <class F>
+  void write(const graph::ParameterSlot& s, F value) {
+    graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) {
+      executor_.parameters()[stored] = value(i);
+    });
+    executor_.parameters_changed();
+  }
+  void require_gradients() const {
+    if (executor_.gradients().size() == 0)
+      throw ArgumentError("there are no gradients before the first training step");
+  }
+
+  Executor executor_;
+  Seed seed_;
+};
+
+}  // namespace kern

@@ -1,0 +1,83 @@
+// A net's parameters by name: "conv1.weight", as in PyTorch's state_dict.
+#pragma once
+#include "plan.hpp"
+
+namespace kern::graph {
+
+/// Parameter `index` of layer `layer`, and what PyTorch calls it.
+struct ParameterSlot {
+  Path name{};
+  nn::Parameter parameter{};
+  int layer = 0, index = 0;
+};
+
+namespace detail {
+template <class Layers>
+struct Slots;
+template <class... L>
+struct Slots<std::tuple<L...>> {
+  static constexpr int count = int((L::parameters.size() + ... + 0));
+  template <class Paths>
+  static constexpr auto make(const Paths& paths) {
+    std::array<ParameterSlot, std::size_t(count)> slots{};
+    std::size_t n = 0;
+    int layer = 0;
+    auto add = [&](const auto& parameters) {
+      int index = 0;
+      for (const nn::Parameter& p : parameters) {
+        ParameterSlot& s = slots[n++];
+        s = {paths[std::size_t(layer)], p, layer, index++};
+        s.name.append(".", 1);
+        s.name.append(p.name, std::char_traits<char>::length(p.name));
+      }
+      ++layer;
+    };
+    (add(L::parameters), ...);
+    return slots;
+  }
+};
+}  // namespace detail
+
+/// All parameters of Net in order.
+template <class Net>
+inline constexpr auto parameter_slots = detail::Slots<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
+
+/// The number of the parameter called `name`, or -1.
+template <class Net>
+constexpr int find_parameter(std::string_view name) {
+  int i = 0;
+  for (const ParameterSlot& s : parameter_slots<Net>) {
+    if (std::string_view(s.name.text, s.name.size) == name) return i;
+    ++i;
+  }
+  return -1;
+}
+
+/// No two parameters have the same name.
+template <class Net>
+constexpr bool names_are_unique() {
+  int i = 0;
+  for (const ParameterSlot& s : parameter_slots<Net>)
+    if (find_parameter<Net>({s.name.text, s.name.size}) != i++) return false;
+  return true;
+}
+
+/// f(index in PyTorch's layout, index among the stored parameters) for every element of `slot`, which `stage`
+/// owns.
+template <class F>
+constexpr void each_element(const ParameterSlot& slot, const Stage& stage, F f) {
+  const auto cols = std::size_t(stage.cols());
+  if (slot.index == 1) {
+    for (int o = 0; o < stage.param_out; ++o) f(std::size_t(o), stage.bias + std::size_t(o));
+    return;
+  }
+  std::size_t at = 0;
+  for (int o = 0; o < stage.param_out; ++o)
+    for (int i = 0; i < stage.param_in; ++i)
+      for (int a = 0; a < stage.param_h; ++a)
+        for (int b = 0; b < stage.param_w; ++b)
+          f(at++, stage.weight + std::size_t((a * stage.param_w + b) * stage.stored_in + i) * cols +
+                      std::size_t(o));
+}
+
+}  // namespace kern::graph

@@ -1,0 +1,16 @@
+// kern: tensors and neural networks whose shapes are part of the type. All but the opt-in parts under io/.
+#pragma once
+#include "data/loader.hpp"
+#include "data/mnist.hpp"
+#include "data/transforms.hpp"
+#include "graph/explain.hpp"
+#include "graph/facts.hpp"
+#include "graph/model.hpp"
+#include "graph/summary.hpp"
+#include "nn/nn.hpp"
+#include "tensor/print.hpp"
+#include "tensor/random.hpp"
+#include "tensor/tensor.hpp"
+#include "train/cross_entropy_loss.hpp"
+#include "train/sgd.hpp"
+#include "train/trainer.hpp"

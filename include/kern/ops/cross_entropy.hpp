@@ -1,0 +1,33 @@
+#pragma once
+#include <cmath>
+
+namespace kern::ops {
+
+/// Where the classes of one sample's output stand as stored: class c * pixels + p at p * cols + c.
+struct ClassLayout {
+  int channels, pixels, cols;
+  constexpr int classes() const { return channels * pixels; }
+  constexpr int at(int j) const { return pixels == 1 ? j : j % pixels * cols + j / pixels; }
+};
+
+/// Cross-entropy of one sample's scores z against its label:  log(sum over j of exp z[j]) - z[label].
+template <class T>
+T cross_entropy(const T* z, int label, ClassLayout layout) {
+  T top = z[0], sum = 0;
+  for (int j = 0; j < layout.classes(); ++j) top = z[layout.at(j)] > top ? z[layout.at(j)] : top;
+  for (int j = 0; j < layout.classes(); ++j) sum += std::exp(z[layout.at(j)] - top);
+  return std::log(sum) + (top - z[layout.at(label)]);
+}
+
+/// The same, and its gradient times `scale`:  dz[j] = scale * (exp z[j] / sum - (j == label)).
+template <class T>
+T cross_entropy(const T* z, int label, ClassLayout layout, T scale, T* dz) {
+  T top = z[0], sum = 0;
+  for (int j = 0; j < layout.classes(); ++j) top = z[layout.at(j)] > top ? z[layout.at(j)] : top;
+  for (int j = 0; j < layout.classes(); ++j) sum += dz[layout.at(j)] = std::exp(z[layout.at(j)] - top);
+  for (int j = 0; j < layout.classes(); ++j) dz[layout.at(j)] *= scale / sum;
+  dz[layout.at(label)] -= scale;
+  return std::log(sum) + (top - z[layout.at(label)]);
+}
+
+}  // namespace kern::ops

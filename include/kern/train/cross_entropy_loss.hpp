@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+
+#include "../core/known.hpp"
+#include "../core/memory.hpp"
+#include "../ops/cross_entropy.hpp"
+
+namespace kern {
+
+/// Mean over the batch of  log(sum over j of exp z[j]) - z[label]:  PyTorch's CrossEntropyLoss of scores z
+/// and class numbers. After a net that ends in LogSoftmax it works on the scores before it (the result is the
+/// same). Classes, if given, must be the number of the net's outputs: checked by the compiler.
+template <int Classes = dyn>
+struct CrossEntropyLoss {
+  static constexpr int classes = Classes;
+  static constexpr bool skips_log_softmax = true;
+
+  /// The loss of n samples' scores z (`stride` apart) and, where dz is not null, its gradient. each[i]:
+  /// sample i's loss.
+  template <class Backend, class T>
+  double operator()(Backend& backend, const T* z, std::size_t stride, int n, const std::int32_t* labels,
+                    ops::ClassLayout layout, T* dz, T* each) const {
+    backend.rows(n, [=](int i) {
+      const std::size_t at = std::size_t(i) * stride;
+      each[i] = dz ? ops::cross_entropy(z + at, labels[i], layout, T(1) / T(n), dz + at)
+                   : ops::cross_entropy(z + at, labels[i], layout);
+    });
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += double(each[i]);
+    return sum / n;
+  }
+};
+
+}  // namespace kern

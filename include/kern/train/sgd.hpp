@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "../core/error.hpp"
+#include "../core/memory.hpp"
+#include "../core/simd.hpp"
+#include "../ops/sgd.hpp"
+
+namespace kern {
+
+/// Stochastic gradient descent with PyTorch's names, defaults and formulas (ops/sgd.hpp has them).
+struct Sgd {
+  double lr = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+
+  /// Throws ArgumentError for what torch.optim.SGD refuses: negative values, nesterov without momentum or
+  /// with dampening.
+  void check() const {
+    auto refuse = [](const char* name, double v) {
+      if (!(v >= 0))
+        throw ArgumentError(std::string("Sgd: ") + name + " must be >= 0, got " + std::to_string(v));
+    };
+    refuse("lr", lr);
+    refuse("momentum", momentum);
+    refuse("weight_decay", weight_decay);
+    if (nesterov && (momentum <= 0 || dampening != 0))
+      throw ArgumentError("Sgd: nesterov needs momentum > 0 and dampening 0, got momentum " +
+                          std::to_string(momentum) + ", dampening " + std::to_string(dampening));
+  }
+
+  /// What it remembers from step to step.
+  template <class T>
+  struct State {
+    Buffer<T> velocity;
+    bool first = true;
+  };
+
+  /// One step: updates `parameters` in place.
+  template <class Backend, class T>
+  void update(Backend& backend, Buffer<T>& parameters, const Buffer<T>& gradients, State<T>& state) const {
+    if (momentum != 0 && state.velocity.size() == 0) state.velocity = Buffer<T>(parameters.size());
+    const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, state.first};
+    T *w = parameters.data(), *v = momentum != 0 ? state.velocity.data() : nullptr;
+    const T* g = gradients.data();
+    backend.map(parameters.size(), [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end;
+           i += std::size_t(lanes<T>)) {  // the buffers have a register of slack
+        vec<T> wi = load(w + i), vi = v ? load(v + i) : vec<T>{};
+        op(wi, load(g + i), vi);
+        store(w + i, wi);
+        if (v) store(v + i, vi);
+      }
+    });
+    state.first = false;
+  }
+};
+
+}  // namespace kern

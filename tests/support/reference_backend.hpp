@@ -1,0 +1,253 @@
+// A backend of plain loops over the formulas of core/stage.hpp: slow, on one thread, and obviously right.
+// Tests compare real backends with it, and run the executor without them.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kern/core/known.hpp"
+#include "kern/core/stage.hpp"
+
+namespace kern::testing {
+
+template <class T>
+class ReferenceBackend;
+
+struct Reference {
+  static constexpr const char* name = "reference";
+  template <class T>
+  using Backend = ReferenceBackend<T>;
+};
+
+template <class T>
+class ReferenceBackend {
+ public:
+  explicit ReferenceBackend(const Reference&) {}
+  static constexpr int threads() { return 1; }
+  static constexpr int channel_multiple = 4;
+  static constexpr bool fuses_pool(int, int) { return true; }
+  template <class D>
+  static constexpr std::size_t scratch_size(const D&, int) {
+    return 0;
+  }
+  void reserve(std::size_t) {}
+  template <class D>
+  static constexpr std::size_t forward_size(const D&) {
+    return 0;
+  }
+  template <class D>
+  static constexpr std::size_t backward_size(const D&) {
+    return 0;
+  }
+  static constexpr std::size_t partial_size(const Contraction& c) {
+    return std::size_t(c.weight_size() + c.cols);
+  }
+  template <class D>
+  void prepare_forward(D, const T*, T*) {}
+  template <class D>
+  void prepare_backward(D, const T*, T*) {}
+
+  template <class F>
+  void chunks(int n, int size, F&& f) {
+    for (int i = 0; i * size < n; ++i) f(Slice{i * size, std::min(n, (i + 1) * size), 0}, i);
+  }
+  template <class F>
+  void map(std::size_t n, F&& f) {
+    f(std::size_t{0}, n);
+  }
+  template <class F>
+  void rows(int n, F&& f) {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+
+  template <class D, class Chain>
+  void forward(Slice s, D known, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+    for (int i = 0; i < s.count(); ++i) forward_one(known.get(), s.first + i, i, p, chain, draw);
+  }
+  template <bool DataGradient, class D, class Chain>
+  void backward(Slice s, D known, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
+    const auto d = known.get();
+    if constexpr (std::is_same_v<std::remove_const_t<decltype(d)>, Dense>) {
+      for (int i = 0; i < d.weight_size(); ++i) p.dw[i] = 0;
+      if (p.db)
+        for (int o = 0; o < d.cols; ++o) p.db[o] = 0;
+    }
+    for (int i = 0; i < s.count(); ++i) backward_one<DataGradient>(d, s.first + i, i, p, chain, draw);
+  }
+  template <class D>
+  void gather(D known, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
+    const Contraction c = known.get();
+    for (int i = 0; i < c.weight_size() + c.cols; ++i) {
+      T sum = 0;
+      for (int k = 0; k < chunks; ++k) sum += partials[std::size_t(k) * stride + std::size_t(i)];
+      if (i < c.weight_size())
+        dw[i] = sum;
+      else if (db)
+        db[i - c.weight_size()] = sum;
+    }
+  }
+
+ private:
+  template <class Chain>
+  void forward_one(const Contraction& c, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
+                   Draw draw) {
+    const T* x = p.x + std::size_t(i) * std::size_t(c.in_size());
+    const std::size_t out = std::size_t(i) * std::size_t(c.out_size());
+    for (int o = 0; o < c.co; ++o) {
+      const auto op = chain.template bind<T>(Place{sample, o, c.co}, draw);
+      for (int r = 0; r < c.out_h(); ++r)
+        for (int q = 0; q < c.out_w(); ++q) {
+          T top = 0;
+          int at = -1;
+          for (int a = 0; a < c.pool_h; ++a)
+            for (int b = 0; b < c.pool_w; ++b) {
+              T sum = 0;
+              for (int u = 0; u < c.kh; ++u)
+                for (int v = 0; v < c.kw; ++v)
+                  for (int k = 0; k < c.ci; ++k)
+                    sum += x[(((r * c.pool_h + a) * c.stride_h + u) * c.w + (q * c.pool_w + b) * c.stride_w +
+                              v) *
+                                 c.ci +
+                             k] *
+                           p.w.weight[((u * c.kw + v) * c.ci + k) * c.cols + o];
+              if (at < 0 || sum > top || std::isnan(sum)) top = sum, at = a * c.pool_w + b;
+            }
+          const std::size_t e = out + std::size_t(c.out_origin() + r * c.out_pitch() + q * c.cols + o);
+          p.y[e] = op.forward(top + (p.w.bias ? p.w.bias[o] : T(0)), r * c.out_w() + q);
+          if (p.argmax) p.argmax[e] = WindowIndex(at);
+        }
+    }
+  }
+  template <class Chain>
+  void forward_one(const Dense& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
+                   Draw draw) {
+    for (int o = 0; o < d.co; ++o) {
+      T sum = p.w.bias ? p.w.bias[o] : T(0);
+      for (int k = 0; k < d.k; ++k)
+        sum += p.x[std::size_t(i) * std::size_t(d.k) + std::size_t(k)] * p.w.weight[k * d.cols + o];
+      p.y[i * d.cols + o] = chain.template bind<T>(Place{sample, o, d.co}, draw).forward(sum, 0);
+    }
+  }
+  template <class Chain>
+  void forward_one(const Window& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
+                   Draw draw) {
+    const T* x = p.x + std::size_t(i) * std::size_t(d.in_size());
+    for (int k = 0; k < d.c; ++k) {
+      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      for (int r = 0; r < d.out_h(); ++r)
+        for (int q = 0; q < d.out_w(); ++q) {
+          T top = 0;
+          int at = -1;
+          for (int a = 0; a < d.kh; ++a)
+            for (int b = 0; b < d.kw; ++b) {
+              const int h = r * d.stride_h - d.pad_h + a, w = q * d.stride_w - d.pad_w + b;
+              if (h < 0 || h >= d.h || w < 0 || w >= d.w) continue;
+              const T v = x[(h * d.w + w) * d.cols + k];
+              if (at < 0 || v > top || std::isnan(v)) top = v, at = a * d.kw + b;
+            }
+          const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
+                                std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
+          p.y[e] = op.forward(top, r * d.out_w() + q);
+          if (p.argmax) p.argmax[e] = WindowIndex(at);
+        }
+    }
+  }
+  template <class Chain>
+  void forward_one(const LogSoftmaxRows& d, int, int i, const ForwardPass<T>& p, const Chain&, Draw) {
+    const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
+    for (int r = 0; r < d.rows; ++r) {
+      const T* x = p.x + base + std::size_t(r * d.pixels * d.cols);
+      T* y = p.y + base + std::size_t(r * d.pixels * d.cols);
+      T top = x[0], sum = 0;
+      each(d, [&](int e) { top = std::max(top, x[e]); });
+      each(d, [&](int e) { sum += std::exp(x[e] - top); });
+      each(d, [&](int e) { y[e] = x[e] - top - std::log(sum); });
+    }
+  }
+  template <class F>
+  static void each(const LogSoftmaxRows& d, F f) {
+    for (int p = 0; p < d.pixels; ++p)
+      for (int k = 0; k < d.c; ++k) f(p * d.cols + k);
+  }
+
+  template <bool DataGradient, class Chain>
+  void backward_one(const Contraction& c, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
+                    Draw draw) {
+    const T* x = p.x + std::size_t(i) * std::size_t(c.in_size());
+    T* dx = DataGradient ? p.dx + std::size_t(i) * std::size_t(c.in_size()) : nullptr;
+    if (DataGradient)
+      for (int e = 0; e < c.in_size(); ++e) dx[e] = 0;
+    for (int o = 0; o < c.co; ++o) {
+      const auto op = chain.template bind<T>(Place{sample, o, c.co}, draw);
+      for (int r = 0; r < c.out_h(); ++r)
+        for (int q = 0; q < c.out_w(); ++q) {
+          const std::size_t e = std::size_t(i) * std::size_t(c.out_size()) +
+                                std::size_t(c.out_origin() + r * c.out_pitch() + q * c.cols + o);
+          const T g = op.backward(p.dy[e], p.y[e], r * c.out_w() + q);
+          p.dw[c.weight_size() + o] += g;
+          const int at = c.pooled() ? p.argmax[e] : 0;
+          const int h = (r * c.pool_h + at / c.pool_w) * c.stride_h,
+                    w = (q * c.pool_w + at % c.pool_w) * c.stride_w;
+          for (int u = 0; u < c.kh; ++u)
+            for (int v = 0; v < c.kw; ++v)
+              for (int k = 0; k < c.ci; ++k) {
+                const int from = ((h + u) * c.w + w + v) * c.ci + k,
+                          to = ((u * c.kw + v) * c.ci + k) * c.cols + o;
+                p.dw[to] += g * x[from];
+                if (DataGradient) dx[from] += g * p.w.weight[to];
+              }
+        }
+    }
+  }
+  template <bool DataGradient, class Chain>
+  void backward_one(const Dense& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
+                    Draw draw) {
+    const T* x = p.x + std::size_t(i) * std::size_t(d.k);
+    if (DataGradient)
+      for (int k = 0; k < d.k; ++k) p.dx[std::size_t(i) * std::size_t(d.k) + std::size_t(k)] = 0;
+    for (int o = 0; o < d.co; ++o) {
+      const int e = i * d.cols + o;
+      const T g = chain.template bind<T>(Place{sample, o, d.co}, draw).backward(p.dy[e], p.y[e], 0);
+      if (p.db) p.db[o] += g;
+      for (int k = 0; k < d.k; ++k) {
+        p.dw[k * d.cols + o] += g * x[k];
+        if (DataGradient)
+          p.dx[std::size_t(i) * std::size_t(d.k) + std::size_t(k)] += g * p.w.weight[k * d.cols + o];
+      }
+    }
+  }
+  template <bool, class Chain>
+  void backward_one(const Window& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
+                    Draw draw) {
+    if (!p.dx) return;
+    T* dx = p.dx + std::size_t(i) * std::size_t(d.in_size());
+    for (int e = 0; e < d.in_size(); ++e) dx[e] = 0;
+    for (int k = 0; k < d.c; ++k) {
+      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      for (int r = 0; r < d.out_h(); ++r)
+        for (int q = 0; q < d.out_w(); ++q) {
+          const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
+                                std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
+          const int at = p.argmax && d.kh * d.kw > 1 ? p.argmax[e] : 0;
+          const int h = r * d.stride_h - d.pad_h + at / d.kw, w = q * d.stride_w - d.pad_w + at % d.kw;
+          dx[(h * d.w + w) * d.cols + k] += op.backward(p.dy[e], p.y[e], r * d.out_w() + q);
+        }
+    }
+  }
+  template <bool, class Chain>
+  void backward_one(const LogSoftmaxRows& d, int, int i, const BackwardPass<T>& p, const Chain&, Draw) {
+    if (!p.dx) return;
+    const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
+    for (int r = 0; r < d.rows; ++r) {
+      const std::size_t at = base + std::size_t(r * d.pixels * d.cols);
+      T sum = 0;
+      for (int e = 0; e < d.pixels * d.cols; ++e) p.dx[at + std::size_t(e)] = 0;
+      each(d, [&](int e) { sum += p.dy[at + std::size_t(e)]; });
+      each(d, [&](int e) {
+        p.dx[at + std::size_t(e)] = p.dy[at + std::size_t(e)] - std::exp(p.y[at + std::size_t(e)]) * sum;
+      });
+    }
+  }
+};
+
+}  // namespace kern::testing
