@@ -41,7 +41,7 @@ void check_rate(double count, double n, double p) {
 
 TEST_CASE("dropout keeps an element with probability 1 - p and scales it by 1 / (1 - p)") {
   for (double p : {0.1, 0.25, 0.5, 0.9}) {
-    for (std::uint64_t seed : {1, 2, 3}) {
+    for (std::uint64_t seed : {1u, 2u, 3u}) {
       const auto m = factors<float>(Dropout{p, 0}, training(seed), 8, 25, 64);
       check_rate(kept(m), double(m.size()), p);
       for (float f : m)
