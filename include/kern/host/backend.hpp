@@ -31,6 +31,8 @@ class Backend {
   int threads() const { return pool_.threads(); }
   /// Channels of every stage's output are stored padded to a multiple of this.
   static constexpr int channel_multiple = lanes<T>;
+  /// A pooling of h x w windows side by side can join the convolution before it.
+  static constexpr bool fuses_pool(int h, int w) { return h * w <= 16; }
 
   /// Work space that a stage needs a worker, in elements: the caller reserve()s the most over all stages.
   static constexpr std::size_t scratch_size(const Contraction& c, int) {
