@@ -1,49 +1,41 @@
-// y = x - log(sum of exp x), and its way back, row by row.
+// y = x - log(sum of exp x) over rows, and its way back. A row may be cut into pixels with padded channels.
 #pragma once
 #include <cmath>
-#include <cstddef>
 
 #include "../core/stage.hpp"
 
 namespace kern::host {
 
-/// f(index within the row) for each of a row's values.
-template <class F>
-void each_in_row(const LogSoftmaxRows& d, F&& f) {
-  for (int p = 0; p < d.pixels; ++p)
-    for (int j = 0; j < d.c; ++j) f(p * d.cols + j);
-}
-/// Zeros in the padding of a row.
-template <class T>
-void clear_padding(const LogSoftmaxRows& d, T* row) {
-  for (int p = 0; p < d.pixels; ++p)
-    for (int j = d.c; j < d.cols; ++j) row[p * d.cols + j] = 0;
-}
-
-template <class T>
-void log_softmax_forward(const LogSoftmaxRows& d, const T* x, T* y) {
-  const int step = d.pixels * d.cols;
-  for (int r = 0; r < d.rows; ++r, x += step, y += step) {
-    T top = x[0], sum = 0;
-    each_in_row(d, [&](int i) {
-      if (x[i] > top || x[i] != x[i]) top = x[i];
-    });
-    each_in_row(d, [&](int i) { sum += std::exp(x[i] - top); });
-    const T log_sum = std::log(sum);
-    each_in_row(d, [&](int i) { y[i] = x[i] - top - log_sum; });
-    clear_padding(d, y);
+/// f(offset) for each of a row's elements; pad(offset) for the padding among them.
+template <class F, class Pad>
+void each_of_row(const LogSoftmaxRows& d, F&& f, Pad&& pad) {
+  for (int p = 0, e = 0; p < d.pixels; ++p) {
+    for (int j = 0; j < d.c; ++j) f(e++);
+    for (int j = d.c; j < d.cols; ++j) pad(e++);
   }
 }
 
-/// dx = dy - exp(y) * (sum of dy)
+/// One sample.
+template <class T>
+void log_softmax_forward(const LogSoftmaxRows& d, const T* x, T* y) {
+  const auto skip = [](int) {};
+  for (int r = 0; r < d.rows; ++r, x += d.pixels * d.cols, y += d.pixels * d.cols) {
+    T top = x[0], sum = 0;
+    each_of_row(d, [&](int e) { top = x[e] > top || x[e] != x[e] ? x[e] : top; }, skip);
+    each_of_row(d, [&](int e) { sum += std::exp(x[e] - top); }, skip);
+    const T log_sum = std::log(sum);
+    each_of_row(d, [&](int e) { y[e] = x[e] - top - log_sum; }, [&](int e) { y[e] = 0; });
+  }
+}
+
+/// One sample: dx = dy - exp(y) * (sum of dy)
 template <class T>
 void log_softmax_backward(const LogSoftmaxRows& d, const T* y, const T* dy, T* dx) {
   const int step = d.pixels * d.cols;
   for (int r = 0; r < d.rows; ++r, y += step, dy += step, dx += step) {
     T sum = 0;
-    each_in_row(d, [&](int i) { sum += dy[i]; });
-    each_in_row(d, [&](int i) { dx[i] = dy[i] - std::exp(y[i]) * sum; });
-    clear_padding(d, dx);
+    each_of_row(d, [&](int e) { sum += dy[e]; }, [](int) {});
+    each_of_row(d, [&](int e) { dx[e] = dy[e] - std::exp(y[e]) * sum; }, [&](int e) { dx[e] = 0; });
   }
 }
 

@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <kern/host/backend.hpp>
+#include <kern/ops/chain.hpp>
+#include <vector>
+
+#include "support/reference.hpp"
+
+using namespace kern;
+
+namespace {
+
+template <class T>
+void check(int rows, int pixels, int channels) {
+  constexpr int n = 3;
+  const LogSoftmaxRows c{rows, pixels, channels, round_up(channels, lanes<T>)};
+  CAPTURE(rows);
+  CAPTURE(pixels);
+  CAPTURE(channels);
+  host::Backend<T> backend(2);
+  const Known<all_dyn<LogSoftmaxRows>()> d(c);
+  const std::size_t size = std::size_t(n * c.in_size()), row_size = std::size_t(pixels * c.cols);
+  Buffer<T> x(size), y(size), dy(size), dx(size);
+  test::Integers next(5);
+  const auto real = [&](std::size_t e) { return int(e % std::size_t(c.cols)) < c.c; };
+  for (std::size_t e = 0; e < size; ++e)
+    if (real(e)) x[e] = T(next(90)), dy[e] = T(next(5));  // exp(90) overflows a float
+  const Slice whole{0, n, Slice::whole};
+  backend.forward(whole, d, ForwardPass<T>{x.data(), {}, y.data(), nullptr}, ops::Chain<>{}, Draw{});
+  const BackwardPass<T> back{x.data(), {}, y.data(), nullptr, dy.data(), dx.data(), nullptr, nullptr};
+  backend.template backward<true>(whole, d, back, ops::Chain<>{}, Draw{});
+  const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
+  for (std::size_t row = 0; row < size; row += row_size) {
+    long double total = 0, gradient = 0;
+    for (std::size_t e = row; e < row + row_size; ++e)
+      if (real(e)) total += std::exp(static_cast<long double>(x[e])), gradient += dy[e];
+    for (std::size_t e = row; e < row + row_size; ++e) {
+      const long double log_p = x[e] - std::log(total);
+      const double expected = real(e) ? double(log_p) : 0;
+      const double expected_dx = real(e) ? double(dy[e] - std::exp(log_p) * gradient) : 0;
+      CHECK(double(y[e]) == doctest::Approx(expected).epsilon(tolerance));
+      CHECK(double(dx[e]) == doctest::Approx(expected_dx).epsilon(10 * tolerance));
+      if (!real(e)) CHECK((y[e] == 0 && dx[e] == 0));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("log-softmax of rows, and its gradient", T, float, double) {
+  check<T>(1, 1, 10);
+  check<T>(6, 1, 33);
+  check<T>(2, 3, 5);
+  check<T>(2, 1, 1);
+}
