@@ -29,9 +29,10 @@ constexpr bool may_be() {
   if constexpr (From::rank != To::rank) {
     return false;
   } else {
-    for (std::size_t i = 0; i < std::size_t(From::rank); ++i)
-      if (From::extents[i] != To::extents[i] && From::extents[i] != dyn && To::extents[i] != dyn)
-        return false;
+    for (int i = 0; i < From::rank; ++i) {
+      const int from = From::extents[std::size_t(i)], to = To::extents[std::size_t(i)];
+      if (from != to && from != dyn && to != dyn) return false;
+    }
     return true;
   }
 }

@@ -1,0 +1,27 @@
+// What a data set is.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "../core/shape.hpp"
+
+namespace kern::data {
+
+/// A picture of a data set, its bytes as the file has them: [height][width][channels], and its class.
+struct Record {
+  const std::uint8_t* pixels;
+  std::int32_t label;
+};
+
+/// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
+/// get() is called from the loader's thread, for one index at a time.
+template <class D>
+concept Dataset = requires(const D& d, std::size_t i) {
+  typename D::Sample;
+  { d.size() } -> std::convertible_to<std::size_t>;
+  { d.get(i) } -> std::convertible_to<Record>;
+  { d.classes() } -> std::convertible_to<int>;
+};
+
+}  // namespace kern::data

@@ -1,0 +1,74 @@
+#pragma once
+#include <algorithm>
+#include <string>
+
+#include "dataset.hpp"
+#include "idx.hpp"
+
+namespace kern::data {
+
+enum class Split { train, test };
+
+/// MNIST's handwritten digits (or another set in its four files and its image size): 28 x 28 bytes and a
+/// class of 0 to 9.
+class Mnist {
+ public:
+  using Sample = Shape<1, 28, 28>;
+  static constexpr int classes() { return 10; }
+
+  /// Reads a split from `folder`, or from MNIST/raw in it, as torchvision lays it out; the files' names may
+  /// have a dash or a dot (train-images-idx3-ubyte, train-images.idx3-ubyte) and, with a reader that unpacks,
+  /// end in .gz. Throws DataError for a file that is missing or wrong, counts that differ, and a label that
+  /// is not a class.
+  explicit Mnist(const std::string& folder, Split split = Split::train, Reader reader = read_file) {
+    const std::string part = split == Split::train ? "train" : "t10k";
+    const std::string image_file = find(folder, part + "-images", "idx3-ubyte", reader);
+    const std::string label_file = find(folder, part + "-labels", "idx1-ubyte", reader);
+    images_ = read_idx(image_file, 3, reader);
+    labels_ = read_idx(label_file, 1, reader);
+    if (images_.extents[1] != 28 || images_.extents[2] != 28)
+      throw DataError(image_file + ": expected images of 28 x 28, got " + std::to_string(images_.extents[1]) +
+                      " x " + std::to_string(images_.extents[2]));
+    if (images_.extents[0] != labels_.extents[0])
+      throw DataError(image_file + " has " + std::to_string(images_.extents[0]) + " images, but " +
+                      label_file + " has " + std::to_string(labels_.extents[0]) + " labels");
+    if (images_.extents[0] == 0) throw DataError(image_file + ": has no images");
+    for (std::size_t i = 0; i < size(); ++i)
+      if (labels_.elements()[i] >= classes())
+        throw DataError(label_file + ": label of record " + std::to_string(i) + ": expected 0 to 9, got " +
+                        std::to_string(int{labels_.elements()[i]}));
+  }
+
+  std::size_t size() const { return std::size_t(images_.extents[0]); }
+  Record get(std::size_t i) const { return {images_.elements() + i * 28 * 28, labels_.elements()[i]}; }
+
+ private:
+  /// The first file that there is, of all the names that it may have.
+  static std::string find(const std::string& folder, const std::string& stem, const std::string& kind,
+                          Reader reader) {
+    std::string packed;
+    for (const std::string& in : {folder, folder + "/MNIST/raw"})
+      for (const char* mark : {"-", "."}) {
+        const std::string path = in + "/" + stem + mark + kind;
+        if (exists(path)) return path;
+        if (!exists(path + ".gz")) continue;
+        if (reader != &read_file) return path + ".gz";
+        packed = path + ".gz";
+      }
+    if (!packed.empty())
+      throw DataError(
+          packed +
+          ": is gzipped: unpack it with gunzip, or read it with kern::io::read_gzip of <kern/io/gzip.hpp>");
+    throw DataError(folder + "/" + stem + "-" + kind + ": no such file (nor with a dot, nor in " + folder +
+                    "/MNIST/raw)");
+  }
+  static bool exists(const std::string& path) {
+    std::FILE* f = std::fopen(path.c_str(), "rb");
+    if (f) std::fclose(f);
+    return f != nullptr;
+  }
+
+  Idx images_, labels_;
+};
+
+}  // namespace kern::data
