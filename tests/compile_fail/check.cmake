@@ -40,6 +40,8 @@ list(LENGTH errors count)
 if(NOT count EQUAL 1)
   fail("${CASE}: expected one error, got ${count}:\n${output}")
 endif()
+# nvcc spells a string as {'f', 'c', '1', '\000'}.
+string(REPLACE "', '" "" errors "${errors}")
 foreach(word IN LISTS words)
   string(FIND "${errors}" "${word}" found)
   if(found EQUAL -1)
