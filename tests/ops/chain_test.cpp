@@ -9,7 +9,7 @@
 using namespace kern;
 using ops::Chain;
 
-namespace {
+namespace chain_test {
 // y = x + by and y = x * by: which comes first shows.
 struct Add {
   float by;
@@ -39,7 +39,9 @@ struct Scale {
     return {by};
   }
 };
-}  // namespace
+}  // namespace chain_test
+using chain_test::Add;
+using chain_test::Scale;
 
 TEST_CASE("an empty chain does nothing") {
   const auto bound = Chain<>::of().bind<float>(Place{}, Draw{});
