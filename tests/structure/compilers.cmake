@@ -1,5 +1,5 @@
 # The compilers that the structural tests go through, whichever one builds the tests: KERN_GXX, KERN_CLANGXX,
-# KERN_NVCC; empty where there is none that is new enough.
+# KERN_NVCC, KERN_AARCH64 (g++ for 64-bit Arm); empty where there is none that is new enough.
 
 # kern_find_compiler(VARIABLE OLDEST NAMES...): the first of NAMES that is at least version OLDEST.
 function(kern_find_compiler variable oldest)
@@ -34,12 +34,14 @@ else()
   kern_find_compiler(KERN_CLANGXX 18 clang++-19 clang++-18 clang++-20 clang++)
 endif()
 kern_find_compiler(KERN_NVCC 13 nvcc)
+kern_find_compiler(KERN_AARCH64 12 aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12 aarch64-linux-gnu-g++-13)
 set(KERN_GXX_NAME g++)
 set(KERN_CLANGXX_NAME clang++)
 set(KERN_NVCC_NAME nvcc)
 set(KERN_GXX_MISSING "no g++ >= 12 here")
 set(KERN_CLANGXX_MISSING "no clang++ >= 18 here")
 set(KERN_NVCC_MISSING "no nvcc >= 13 here")
+set(KERN_AARCH64_MISSING "no aarch64-linux-gnu-g++ >= 12 here")
 
 # kern_script_test(NAME LABEL COMPILER COMMAND...): a ctest entry; skipped, with the reason, if the variable
 # COMPILER is empty. COMPILER may be "" for a test that needs none.
