@@ -70,8 +70,8 @@ class Executor {
     if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
       load(samples, inner_x_.data(), n);
       each<0, chunked>([&]<int I>() {
-        forward<I>(Slice{0, n, Slice::whole}, I == 0 ? inner_x_.data() : inferred<I - 1>(0, n),
-                   inferred<I>(0, n), nullptr, {});
+        forward<I>(Slice{0, n, Slice::whole}, I == 0 ? inner_x_.data() : inferred<I - 1>(0, 0),
+                   inferred<I>(0, 0), nullptr, {});
       });
     } else {
       backend_.chunks(n, inference_chunk, [&](Slice s, int) {

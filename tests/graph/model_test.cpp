@@ -1,0 +1,94 @@
+#include "kern/graph/model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "kern/nn/nn.hpp"
+#include "kern/tensor/random.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+
+using Net = Sequential<Named<"conv", Conv2d<2, 5, 3, 1, 1>>, ReLU, MaxPool2d<2>, Flatten,
+                       Named<"fc", Linear<60, 7, Bias::off>>>;
+using In = Input<2, 6, 8>;
+
+TEST_CASE("parameters by name come in PyTorch's layout and go back unchanged") {
+  Model<Net, In> model{Seed{4}};
+  CHECK(model.parameter_names() == std::vector<std::string>{"conv.weight", "conv.bias", "fc.weight"});
+  CHECK(model.parameter_shape("conv.weight") == std::vector<int>{5, 2, 3, 3});
+  auto w = model.parameter<"fc.weight">();
+  static_assert(std::is_same_v<decltype(w)::Extents, Shape<7, 60>>);
+  for (std::size_t i = 0; i < w.size(); ++i) w.data()[i] = float(i);
+  model.set_parameter<"fc.weight">(w);
+  const auto again = model.parameter("fc.weight");
+  REQUIRE(again.size() == 420);
+  for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i] == float(i));
+}
+
+TEST_CASE("unknown names, wrong sizes and gradients before training are errors that say what there is") {
+  Model<Net, In> model;
+  CHECK_THROWS_WITH_AS(model.parameter("fc.bias"),
+                       "no parameter is called \"fc.bias\"; there are: conv.weight, conv.bias, fc.weight",
+                       ArgumentError);
+  CHECK_THROWS_WITH_AS(model.set_parameter("conv.bias", std::vector<float>(4)),
+                       "set_parameter(\"conv.bias\"): expected 5 values, got 4", ShapeError);
+  CHECK_THROWS_WITH_AS(model.gradient("conv.bias"), "there are no gradients before the first training step",
+                       ArgumentError);
+}
+
+// PyTorch: U(-b, b), b = 1 / sqrt(fan_in), for weight and bias. Variance b^2 / 3; the mean of n draws has
+// standard deviation b / sqrt(3 n), their mean square b^2 / sqrt(11.25 n): five of them are allowed.
+TEST_CASE("initial parameters have PyTorch's distribution") {
+  using Wide = Sequential<Named<"conv", Conv2d<8, 64, 3>>, Flatten, Named<"fc", Linear<64 * 36, 50>>>;
+  Model<Wide, Input<8, 8, 8>> model{Seed{9}}, other{Seed{10}}, same{Seed{9}};
+  for (const auto& [name, fan_in] :
+       {std::pair{"conv.weight", 72}, {"conv.bias", 72}, {"fc.weight", 2304}, {"fc.bias", 2304}}) {
+    CAPTURE(name);
+    const auto v = model.parameter(name);
+    const double b = 1 / std::sqrt(double(fan_in)), n = double(v.size());
+    double sum = 0, squares = 0, most = 0;
+    for (float x : v) {
+      sum += double(x);
+      squares += double(x) * double(x);
+      most = std::max(most, std::abs(double(x)));
+    }
+    CHECK(most <= b * (1 + 1e-6));
+    CHECK(most > b * (1 - 10 / n));  // the largest of n: beyond with probability e^-10
+    CHECK(std::abs(sum / n) < 5 * b / std::sqrt(3 * n));
+    CHECK(std::abs(squares / n - b * b / 3) < 5 * b * b / std::sqrt(11.25 * n));
+    CHECK(v != other.parameter(name));
+    CHECK(v == same.parameter(name));
+  }
+}
+
+TEST_CASE("an erased net takes its input's size at run time, and says what does not fit") {
+  using Erased = Model<erase_shapes<Net>, Input<dyn, dyn, dyn>>;
+  Erased model{Dims{2, 6, 8}, Seed{4}};
+  Model<Net, In> known{Seed{4}};
+  const auto x = randn<float, Shape<dyn, 2, 6, 8>>(Seed{1}, 3);
+  const auto a = model.predict(TensorView<const float, Shape<dyn, dyn, dyn, dyn>>(x.view()));
+  const auto b = known.predict(x.view());
+  REQUIRE(a.shape() == std::array{3, 7});
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 7; ++j) CHECK(a(i, j) == b(i, j));
+  CHECK_THROWS_WITH_AS((Erased{Dims{2, 8, 8}}),
+                       "layer 4 (fc): in_features of the linear layer: expected 80, got 60", ShapeError);
+  CHECK_THROWS_WITH_AS((Erased{Dims{3, 6, 8}}),
+                       "layer 0 (conv): in_channels of the convolution: expected 3, got 2", ShapeError);
+  const auto wrong = randn<float, Shape<dyn, 2, 6, 9>>(Seed{1}, 3);
+  CHECK_THROWS_WITH_AS(model.predict(TensorView<const float, Shape<dyn, dyn, dyn, dyn>>(wrong.view())),
+                       "extent 3 of the samples: expected 8, got 9", ShapeError);
+}
+
+TEST_CASE("images come out as images, in PyTorch's layout") {
+  using Copy = Sequential<Named<"conv", Conv2d<2, 3, 1, 1, 0, Bias::off>>>;
+  Model<Copy, Input<2, 2, 3>> model;
+  model.set_parameter("conv.weight", {1, 0, 0, 1, 1, 1});  // the first channel, the second, their sum
+  const Tensor<float, Shape<1, 2, 2, 3>> x{1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60};
+  const auto y = model.predict(x.view());
+  REQUIRE(y.shape() == std::array{1, 3, 2, 3});
+  const float expected[] = {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60, 11, 22, 33, 44, 55, 66};
+  for (std::size_t i = 0; i < 18; ++i) CHECK(y.data()[i] == expected[i]);
+}

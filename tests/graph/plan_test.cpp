@@ -1,0 +1,136 @@
+#include "kern/graph/plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include "kern/graph/explain.hpp"
+#include "kern/graph/facts.hpp"
+#include "kern/graph/parameters.hpp"
+#include "kern/graph/summary.hpp"
+#include "kern/nn/nn.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+using graph::Boundary;
+using graph::Kind;
+
+using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", Conv2d<16, 32, 3>>, ReLU,  //
+                         MaxPool2d<2>, Dropout2d<0.25>, Flatten,                                           //
+                         Named<"fc1", Linear<4608, 128>>, ReLU, Dropout<0.5>, Named<"fc2", Linear<128, 10>>,
+                         LogSoftmax>;
+using Image = Input<1, 28, 28>;
+
+// 16*1*9 + 16 + 32*16*9 + 32 + 4608*128 + 128 + 128*10 + 10, as PyTorch counts; shapes by its formulas.
+static_assert(param_count<LeNet, Image> == 596'042);
+static_assert(shape_after<LeNet, Image, -1> == Dims{1, 28, 28});
+static_assert(shape_after<LeNet, Image, 0> == Dims{16, 26, 26});
+static_assert(shape_after<LeNet, Image, 4> == Dims{32, 12, 12});
+static_assert(shape_after<LeNet, Image, 6>.rank() == 1 && shape_after<LeNet, Image, 6>.size() == 4608);
+static_assert(shape_after<LeNet, Image> == Dims{10, 1, 1, true});
+static_assert(flop_count<LeNet, Image> ==
+              2L * (26 * 26 * 16 * 9 + 24 * 24 * 32 * 16 * 9 + 4608 * 128 + 128 * 10));
+
+// Strides, padding, rectangles: PyTorch's floor((n + 2 p - k) / s) + 1.
+using Odd = Sequential<Conv2d<3, 5, Size2{3, 5}, Size2{2, 1}, Size2{1, 2}, Bias::off>, MaxPool2d<3, 2, 1>,
+                       MaxPool2d<Size2{3, 1}, 1>>;
+static_assert(shape_after<Odd, Input<3, 11, 9>, 0> == Dims{5, 6, 9});
+static_assert(shape_after<Odd, Input<3, 11, 9>, 1> == Dims{5, 3, 5});
+static_assert(shape_after<Odd, Input<3, 11, 9>, 2> == Dims{5, 1, 5});
+static_assert(param_count<Odd, Input<3, 11, 9>> == 5 * 3 * 3 * 5);
+// pooling 3 stride 1 over a picture of 20 x 1
+static_assert(shape_after<Sequential<MaxPool2d<Size2{3, 1}, 1>>, Input<1, 20, 1>> == Dims{1, 18, 1});
+
+namespace {
+template <class Net, class In>
+constexpr auto& plan_of = graph::plan<Net, In, host::Backend<float>>;
+template <class Net, class In>
+Fault fault_of() {
+  return graph::make_plan<Net>(In::dims, graph::layout_of<host::Backend<float>>).fault;
+}
+}  // namespace
+
+TEST_CASE("LeNet is five stages: two convolutions, two products, the log-softmax") {
+  constexpr auto& p = plan_of<LeNet, Image>;
+  REQUIRE(p.stages == 5);
+  CHECK(p.stage[0].kind == Kind::contraction);
+  CHECK(p.stage[1].kind == Kind::contraction);
+  CHECK(p.stage[1].first == 2);
+  CHECK(p.stage[1].last == 7);  // relu, pool, dropout and flatten ride along
+  CHECK(p.stage[1].contraction.pool_h == 2);
+  CHECK(p.stage[2].kind == Kind::dense);
+  CHECK(p.stage[2].dense.k == 4608);
+  CHECK(p.stage[4].kind == Kind::log_softmax);
+  CHECK(p.chunked == 2);
+  CHECK(p.stage[0].boundary == Boundary::contraction_reads);
+  CHECK(p.stage[1].boundary == Boundary::dense_reads);
+  CHECK(p.stage[3].boundary == Boundary::softmax_reads);
+}
+
+TEST_CASE("a pooling joins the convolution only where that is exact") {
+  using Overlap = Sequential<Conv2d<1, 4, 3>, MaxPool2d<3, 2>>;
+  CHECK(plan_of<Overlap, Image>.stages == 2);
+  CHECK(plan_of<Overlap, Image>.stage[0].boundary == Boundary::windows_overlap);
+  using Padded = Sequential<Conv2d<1, 4, 3>, MaxPool2d<2, 2, 1>>;
+  CHECK(plan_of<Padded, Image>.stage[0].boundary == Boundary::windows_overlap);
+  using Random =
+      Sequential<Conv2d<1, 4, 3>, Dropout<0.5>, MaxPool2d<2>>;  // single elements: order is not kept
+  CHECK(plan_of<Random, Image>.stage[0].boundary == Boundary::not_monotone);
+  using Channels =
+      Sequential<Conv2d<1, 4, 3>, Dropout2d<0.5>, ReLU, MaxPool2d<2>>;  // a factor >= 0 for all of a channel
+  CHECK(plan_of<Channels, Image>.stages == 1);
+  using Twice = Sequential<Conv2d<1, 4, 3>, MaxPool2d<2>, MaxPool2d<2>>;
+  CHECK(plan_of<Twice, Image>.stages == 2);
+  CHECK(plan_of<Twice, Image>.stage[0].boundary == Boundary::pooled_twice);
+  using Large = Sequential<Conv2d<1, 4, 3>, MaxPool2d<13>>;
+  CHECK(plan_of<Large, Image>.stage[0].boundary == Boundary::window_too_large);
+}
+
+TEST_CASE("a convolution's padding is a border that the stage before it keeps") {
+  using Net = Sequential<Conv2d<1, 4, 3, 1, 1>, ReLU, Conv2d<4, 4, 5, 1, 2>>;
+  constexpr auto& p = plan_of<Net, Image>;
+  CHECK(p.input_border_h == 1);
+  CHECK(p.stage[0].contraction.h == 30);
+  CHECK(p.stage[0].contraction.border_h == 2);
+  CHECK(p.stage[1].contraction.h == 32);
+  CHECK(p.stage[1].contraction.border_w == 0);
+}
+
+TEST_CASE("faults name the layer and both numbers") {
+  const Fault f = fault_of<Sequential<Flatten, Linear<784, 10>, Linear<12, 3>>, Image>();
+  CHECK(f.kind == Mismatch::linear_in_features);
+  CHECK(f.layer == 2);
+  CHECK(f.expects == 10);
+  CHECK(f.gets == 12);
+  CHECK(fault_of<Sequential<Conv2d<1, 4, 3>, ReLU>, Image>().kind == Mismatch::none);
+}
+
+TEST_CASE("parameters have PyTorch's names") {
+  using Net = Sequential<
+      Named<"features", Sequential<Conv2d<1, 4, 3>, ReLU, Named<"last", Conv2d<4, 4, 3, 1, 0, Bias::off>>>>,
+      Flatten, Linear<2304, 10>>;
+  const auto& slots = graph::parameter_slots<Net>;
+  REQUIRE(slots.size() == 5);
+  CHECK(std::string(slots[0].name.text) == "features.0.weight");
+  CHECK(std::string(slots[1].name.text) == "features.0.bias");
+  CHECK(std::string(slots[2].name.text) == "features.last.weight");
+  CHECK(std::string(slots[3].name.text) == "2.weight");
+  CHECK(graph::find_parameter<Net>("2.bias") == 4);
+  CHECK(graph::find_parameter<Net>("3.bias") == -1);
+  CHECK_FALSE(
+      graph::names_are_unique<Sequential<Named<"a", Conv2d<1, 1, 1>>, Named<"a", Conv2d<1, 1, 1>>>>());
+}
+
+TEST_CASE("summary and explain say what the plan says") {
+  const std::string s = summary<LeNet, Image>();
+  CHECK(s.find("fc1: Linear(in_features=4608, out_features=128, bias=True)") != std::string::npos);
+  CHECK(s.find("(32, 12, 12)") != std::string::npos);
+  CHECK(s.find("2,654,208") != std::string::npos);
+  CHECK(s.find("Parameters: 596,042") != std::string::npos);
+  CHECK(s.find("FLOPs a sample: 6.69 M") != std::string::npos);
+  const std::string e = explain<LeNet, Image>();
+  CHECK(e.find("5 stages for 12 layers") != std::string::npos);
+  CHECK(e.find("stage 1: convolution and pooling  (16, 26, 26) -> (4608)") != std::string::npos);
+  CHECK(e.find("ends here: the next layer sums over the whole sample") != std::string::npos);
+  CHECK(e.find("ends here: log-softmax sums over a row") != std::string::npos);
+  const std::string overlap = explain<Sequential<Conv2d<1, 4, 3>, MaxPool2d<3, 2>>, Image>();
+  CHECK(overlap.find("ends here: the next pooling's windows overlap") != std::string::npos);
+}

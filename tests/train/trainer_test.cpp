@@ -1,0 +1,222 @@
+// What a trainer promises beside right numbers: the same bits, no allocation, little stack, clear errors.
+#include "kern/train/trainer.hpp"
+
+#include <doctest/doctest.h>
+#include <pthread.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kern/nn/nn.hpp"
+#include "kern/tensor/random.hpp"
+#include "kern/train/cross_entropy_loss.hpp"
+#include "kern/train/sgd.hpp"
+#include "support/allocations.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+
+using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", Conv2d<16, 32, 3>>, ReLU,  //
+                         MaxPool2d<2>, Dropout2d<0.25>, Flatten,                                           //
+                         Named<"fc1", Linear<4608, 128>>, ReLU, Dropout<0.5>, Named<"fc2", Linear<128, 10>>,
+                         LogSoftmax>;
+using Image = Input<1, 28, 28>;
+
+namespace {
+
+constexpr int batch_size = 13;  // no multiple of anything
+struct Data {
+  Tensor<float, Shape<dyn, 1, 28, 28>> images = randn<float, Shape<dyn, 1, 28, 28>>(Seed{3}, batch_size);
+  std::vector<std::int32_t> labels = [] {
+    std::vector<std::int32_t> l(batch_size);
+    for (int i = 0; i < batch_size; ++i) l[std::size_t(i)] = i * 7 % 10;
+    return l;
+  }();
+};
+
+/// All parameters after some steps.
+template <class Net>
+std::vector<float> train(int threads, int steps, const Data& data) {
+  Model<Net, Image> model{Seed{1}, Host{threads}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9}};
+  for (int i = 0; i < steps; ++i) trainer.step(data.images, data.labels);
+  std::vector<float> all;
+  for (const auto& name : model.parameter_names()) {
+    const auto v = model.parameter(name);
+    all.insert(all.end(), v.begin(), v.end());
+  }
+  return all;
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+template <class E, class F>
+std::string thrown(F f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("the same bits for any number of threads, from run to run, and for erased shapes") {
+  const Data data;
+  const auto one = train<LeNet>(1, 4, data);
+  CHECK(same_bits(one, train<LeNet>(1, 4, data)));
+  CHECK(same_bits(one, train<LeNet>(2, 4, data)));
+  CHECK(same_bits(one, train<LeNet>(3, 4, data)));
+  CHECK(same_bits(one, train<erase_shapes<LeNet>>(2, 4, data)));
+  CHECK_FALSE(same_bits(one, train<LeNet>(1, 5, data)));
+}
+
+TEST_CASE("a step on a smaller batch after a larger one is as if it had come first") {
+  const Data data;
+  const TensorView<const float, Shape<dyn, 1, 28, 28>> five(data.images.data(), 5);
+  const std::span<const std::int32_t> labels(data.labels.data(), 5);
+  Model<LeNet, Image> a{Seed{1}}, b{Seed{1}};
+  Trainer ta{a, CrossEntropyLoss{}, Sgd{.lr = 0}}, tb{b, CrossEntropyLoss{}, Sgd{.lr = 0}};
+  ta.step(data.images, data.labels);
+  tb.step(five, labels);
+  CHECK(ta.step(five, labels) == tb.step(five, labels));
+  CHECK(same_bits(a.gradient("conv1.weight"), b.gradient("conv1.weight")));
+}
+
+TEST_CASE("nothing is allocated after the first step") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}, Host{2}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}};
+  trainer.step(data.images, data.labels);
+  model.executor().infer(data.images.data(), batch_size);
+  const long before = testing::allocations;
+  for (int i = 0; i < 3; ++i) {
+    trainer.step(data.images, data.labels);
+    trainer.step(TensorView<const float, Shape<dyn, 1, 28, 28>>(data.images.data(), 7),
+                 std::span(data.labels).first(7));
+    model.executor().infer(data.images.data(), batch_size);
+  }
+  CHECK(testing::allocations == before);
+}
+
+TEST_CASE("a thread with a stack of 256 KiB can make, train and ask a model") {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  REQUIRE(pthread_attr_setstacksize(&attributes, 256 * 1024) == 0);
+  pthread_t thread;
+  bool done = false;
+  auto work = [](void* out) -> void* {
+    const Data data;
+    Model<LeNet, Image> model{Seed{1}, Host{1}};
+    Trainer trainer{model, CrossEntropyLoss{}, Sgd{}};
+    trainer.step(data.images, data.labels);
+    model.predict(data.images.view());
+    *static_cast<bool*>(out) = true;
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, work, &done) == 0);
+  pthread_join(thread, nullptr);
+  CHECK(done);
+}
+
+TEST_CASE("a batch predicts what its samples predict alone; evaluation agrees") {
+  const Data data;
+  for (int threads : {1, 2, 3}) {
+    Model<LeNet, Image> model{Seed{1}, Host{threads}};
+    const auto all = model.predict(data.images.view());
+    REQUIRE(all.shape() == std::array{batch_size, 10});
+    int right = 0;
+    double loss = 0;
+    for (int i = 0; i < batch_size; ++i) {
+      const auto one = model.predict(data.images[i]);
+      double sum = 0;
+      for (int j = 0; j < 10; ++j) {
+        CHECK(one(j) == all(i, j));
+        sum += std::exp(double(one(j)));
+      }
+      CHECK(sum == doctest::Approx(1).epsilon(
+                       1e-5));  // log-probabilities: 10 float exps of relative error 2^-23 * 20
+      const int best = int(std::max_element(one.begin(), one.end()) - one.begin());
+      CHECK(model.classify(data.images[i]) == best);
+      right += best == data.labels[std::size_t(i)];
+      loss -= double(one(data.labels[std::size_t(i)]));
+    }
+    Trainer trainer{model, CrossEntropyLoss{}, Sgd{}};
+    struct Batch {
+      TensorView<const float, Shape<dyn, 1, 28, 28>> images;
+      std::span<const std::int32_t> labels;
+    };
+    const Evaluation e =
+        trainer.evaluate(std::vector{Batch{data.images, data.labels}, Batch{data.images, data.labels}});
+    CHECK(e.count == 2 * batch_size);
+    CHECK(e.accuracy == doctest::Approx(double(right) / batch_size));
+    CHECK(e.loss == doctest::Approx(loss / batch_size).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("bad batches are refused before anything changes") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{}};
+  const auto before = model.parameter("fc2.weight");
+  auto labels = data.labels;
+  labels[4] = 10;
+  CHECK(thrown<DataError>([&] { trainer.step(data.images, labels); }) ==
+        "label of sample 4 in the batch: expected 0 to 9, got 10");
+  labels[4] = -1;
+  CHECK(thrown<DataError>([&] { trainer.step(data.images, labels); }) ==
+        "label of sample 4 in the batch: expected 0 to 9, got -1");
+  labels.pop_back();
+  CHECK(thrown<ShapeError>([&] { trainer.step(data.images, labels); }) ==
+        "labels of a batch: expected 13 (its images), got 12");
+  CHECK(thrown<ArgumentError>([&] {
+          trainer.step(TensorView<const float, Shape<dyn, 1, 28, 28>>(nullptr, 0),
+                       std::span<const std::int32_t>());
+        }) == "a batch has at least 1 sample, got 0");
+  CHECK(same_bits(before, model.parameter("fc2.weight")));
+  CHECK(trainer.steps() == 0);
+}
+
+TEST_CASE("a loss that is not finite stops, with the step and the layer, and leaves the parameters") {
+  Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  trainer.step(data.images, data.labels);
+  auto weights = model.parameter("conv2.weight");
+  weights[7] = std::numeric_limits<float>::quiet_NaN();
+  model.set_parameter("conv2.weight", weights);
+  const auto before = model.parameter("fc1.weight");
+  CHECK(thrown<NumericError>([&] { trainer.step(data.images, data.labels); }) ==
+        "step 2: the loss is nan; the first output that is not finite is that of layer 2 (conv2); a smaller "
+        "learning rate may "
+        "help");
+  CHECK(same_bits(before, model.parameter("fc1.weight")));
+  CHECK(trainer.steps() == 1);
+  data.images(3, 0, 5, 5) = std::numeric_limits<float>::infinity();
+  CHECK(thrown<NumericError>([&] { trainer.step(data.images, data.labels); }) ==
+        "step 2: the loss is nan; sample 3 of the batch has a pixel that is not finite");
+}
+
+TEST_CASE("a learning rate that diverges is reported, not trained through") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 1e6}};
+  CHECK(thrown<NumericError>([&] {
+          for (int i = 0; i < 50; ++i) trainer.step(data.images, data.labels);
+        }).find("the loss is") != std::string::npos);
+}
+
+TEST_CASE("optimizers refuse what torch.optim.SGD refuses") {
+  Model<Sequential<Flatten, Linear<784, 10>>, Image> model;
+  auto with = [&](Sgd sgd) {
+    return thrown<ArgumentError>([&] { Trainer(model, CrossEntropyLoss{}, sgd); });
+  };
+  CHECK(with({.lr = -1}) == "Sgd: lr must be >= 0, got -1.000000");
+  CHECK(with({.momentum = -0.5}) == "Sgd: momentum must be >= 0, got -0.500000");
+  CHECK(with({.weight_decay = -0.5}) == "Sgd: weight_decay must be >= 0, got -0.500000");
+  CHECK(with({.nesterov = true}).find("nesterov needs momentum > 0") != std::string::npos);
+  CHECK(with({.momentum = 0.9}) == "nothing was thrown");
+}
