@@ -107,7 +107,7 @@ struct Layout {
 
 template <int N>
 struct Plan {
-  std::array<Stage, std::size_t(N)> stage{};
+  std::array<Stage, std::size_t(2 * N)> stage{};  // a convolution may bring a copy before it
   int stages = 0;
   std::array<Dims, std::size_t(N)> dims{};  // after each layer
   Dims input{};

@@ -1,0 +1,53 @@
+// Forward and all gradients of a net against PyTorch's, in double and float.
+#pragma once
+#include <doctest/doctest.h>
+
+#include "kern/graph/model.hpp"
+#include "kern/nn/nn.hpp"
+#include "support/golden.hpp"
+
+namespace kern::testing {
+
+/// The longest sum in layers.txt has 17 * 9 * ... < 1024 products; the roundings of a float sum of random
+/// signs stay well below n: 512 units in all.
+inline constexpr double layer_roundings = 512;
+
+template <class Net, class In, class T>
+void check_layer_in(const char* name, int batch) {
+  CAPTURE(name);
+  const GoldenCase& c = golden("layers.txt", name);
+  Model<Net, In, Host, T> model{Seed{0}, Host{.threads = 2}};
+  fill(model);
+  auto& e = model.executor();
+  const auto& plan = model.plan();
+  const Dims in = plan.input, out = plan.output();
+  const auto x = formula_array<T>(1, std::size_t(batch * in.size()));
+  const auto dy = formula_array<T>(2, std::size_t(batch * out.size()));
+
+  std::vector<T> y(dy.size()), trained(dy.size()), dx(x.size());
+  model.read_output(e.infer(x.data(), batch), batch, y.data());
+  check_close(c, "y", y, layer_roundings);
+  model.read_output(e.forward(x.data(), batch, Draw{Seed{0}, 0, true}), batch, trained.data());
+  CHECK(trained == y);
+
+  const graph::Stage& last = plan.stage[std::size_t(std::remove_reference_t<decltype(e)>::stages - 1)];
+  T* g = e.output_gradient();
+  for (int s = 0; s < batch; ++s)
+    for (int k = 0; k < out.c; ++k)
+      for (int p = 0; p < out.h * out.w; ++p)
+        g[s * last.out_size() + p * last.cols() + k] = dy[std::size_t((s * out.c + k) * out.h * out.w + p)];
+  e.template backward<std::remove_reference_t<decltype(e)>::stages, true>(batch);
+  e.input_gradient(batch, dx.data());
+  check_close(c, "dx", dx, layer_roundings);
+  int k = 0;
+  for (const std::string& p : model.parameter_names())
+    check_close(c, "dp" + std::to_string(k++), model.gradient(p), layer_roundings);
+}
+
+template <class In, class... Layers>
+void check_layer(const char* name, int batch) {
+  check_layer_in<nn::Sequential<Layers...>, In, double>(name, batch);
+  check_layer_in<nn::Sequential<Layers...>, In, float>(name, batch);
+}
+
+}  // namespace kern::testing

@@ -1,0 +1,88 @@
+// Whole nets trained step by step against PyTorch's.
+#include "kern/nn/nn.hpp"
+#include "kern/train/cross_entropy_loss.hpp"
+#include "kern/train/sgd.hpp"
+#include "kern/train/trainer.hpp"
+#include "support/golden.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+using namespace kern::testing;
+
+namespace {
+
+/// Trains and compares gradients of the first step, all losses, and the parameters at the end. Errors grow
+/// from step to step: `roundings` units of T's last place for a gradient, ten times as many after all steps.
+template <class Net, class In, class T>
+void check_training(const char* name, int batch, int classes, int steps, Sgd sgd, double roundings,
+                    Seed seed = {}, const char* file = "nets.txt") {
+  CAPTURE(name);
+  const GoldenCase& c = golden(file, name);
+  Model<Net, In, Host, T> model{seed, Host{.threads = 2}};
+  fill(model);
+  Trainer trainer{model, CrossEntropyLoss{}, sgd};
+  const auto x = formula_array<T>(1, std::size_t(batch) * std::size_t(model.plan().input.size()));
+  std::vector<std::int32_t> labels(std::size_t(batch), 0);
+  for (int i = 0; i < batch; ++i) labels[std::size_t(i)] = i * 7 % classes;
+  std::vector<T> losses;
+  for (int i = 0; i < steps; ++i) {
+    losses.push_back(T(trainer.step(TensorView<const T, typename In::Batch>(x.data(), batch), labels)));
+    if (i == 0) {
+      int k = 0;
+      for (const auto& p : model.parameter_names())
+        check_close(c, "dp" + std::to_string(k++), model.gradient(p), roundings);
+    }
+  }
+  std::vector<float> as_float(losses.begin(), losses.end());  // step() gives floats
+  check_close(c, "losses", as_float, std::is_same_v<T, float> ? 32.0 : 1.0);
+  int k = 0;
+  for (const auto& p : model.parameter_names())
+    check_close(c, "p" + std::to_string(k++), model.parameter(p), 10 * roundings);
+}
+
+using LeNet = Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 32, 3>, ReLU, MaxPool2d<2>, Flatten,
+                         Linear<4608, 128>, ReLU, Linear<128, 10>, LogSoftmax>;
+using Cifar = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
+                         Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
+using Dropped = Sequential<Conv2d<2, 6, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>, Flatten, Linear<54, 20>,
+                           ReLU, Dropout<0.5>, Linear<20, 4>>;
+
+}  // namespace
+
+// A gradient of LeNet's conv1 sums 16 * 26 * 26 products of sums of up to 4608: in float, 16384 units bound
+// it well.
+TEST_CASE("LeNet, 20 steps with momentum") {
+  check_training<LeNet, Input<1, 28, 28>, double>("lenet", 16, 10, 20, Sgd{.lr = 0.01, .momentum = 0.5},
+                                                  16384);
+  check_training<LeNet, Input<1, 28, 28>, float>("lenet", 16, 10, 20, Sgd{.lr = 0.01, .momentum = 0.5},
+                                                 16384);
+  check_training<erase_shapes<LeNet>, Input<1, 28, 28>, float>("lenet", 16, 10, 20,
+                                                               Sgd{.lr = 0.01, .momentum = 0.5}, 16384);
+}
+
+TEST_CASE("the CIFAR-10 net, 5 steps") {
+  check_training<Cifar, Input<3, 32, 32>, double>("cifar", 8, 10, 5, Sgd{.lr = 0.01}, 16384);
+  check_training<Cifar, Input<3, 32, 32>, float>("cifar", 8, 10, 5, Sgd{.lr = 0.01}, 16384);
+}
+
+TEST_CASE("dropout on: PyTorch with the same masks, computed apart") {
+  check_training<Dropped, Input<2, 8, 8>, double>("dropped", 6, 4, 3, Sgd{.lr = 0.05}, 512, Seed{77});
+  check_training<Dropped, Input<2, 8, 8>, float>("dropped", 6, 4, 3, Sgd{.lr = 0.05}, 512, Seed{77});
+}
+
+TEST_CASE("SGD's options, 50 steps each") {
+  const std::pair<const char*, Sgd> all[] = {
+      {"plain", {.lr = 0.1}},
+      {"momentum", {.lr = 0.1, .momentum = 0.9}},
+      {"dampening", {.lr = 0.1, .momentum = 0.9, .dampening = 0.3}},
+      {"weight_decay", {.lr = 0.1, .weight_decay = 0.05}},
+      {"momentum_weight_decay", {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.05}},
+      {"nesterov", {.lr = 0.1, .momentum = 0.9, .nesterov = true}},
+      {"nesterov_weight_decay", {.lr = 0.05, .momentum = 0.7, .weight_decay = 0.02, .nesterov = true}},
+  };
+  using Small = Sequential<Linear<6, 9>, ReLU, Linear<9, 3>>;
+  for (const auto& [name, sgd] : all) {
+    check_training<Small, Input<6>, double>(name, 8, 3, 50, sgd, 512, {}, "sgd.txt");
+    check_training<Small, Input<6>, float>(name, 8, 3, 50, sgd, 512, {}, "sgd.txt");
+  }
+}
