@@ -1,0 +1,104 @@
+// Gradients against finite differences, in double, with dropout on: for a fixed step its masks are fixed, so
+// the loss is a smooth function of parameters and input but for kinks of ReLU and max-pool, which a step of
+// 1e-6 rarely meets.
+#include <doctest/doctest.h>
+
+#include "kern/graph/model.hpp"
+#include "kern/nn/nn.hpp"
+#include "support/golden.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+using namespace kern::testing;
+
+namespace {
+
+/// L = sum of y * g for fixed random g. Central differences with step h are off by h^2 |L'''| / 6 + eps |L| /
+/// h: about 1e-9 here, with h = 1e-6 and |L| of some tens.
+template <class Net, class In>
+void check_gradients(const char* name, int batch = 3) {
+  CAPTURE(name);
+  Model<Net, In, Host, double> model{Seed{11}, Host{.threads = 1}};
+  fill(model);
+  auto& e = model.executor();
+  using Executor = std::remove_reference_t<decltype(e)>;
+  const Draw draw{Seed{11}, 5, true};
+  auto x = formula_array<double>(1, std::size_t(batch * model.plan().input.size()));
+  const graph::Stage& last = model.plan().stage[std::size_t(Executor::stages - 1)];
+  const Dims out = model.plan().output();
+  const auto g = formula_array<double>(2, std::size_t(batch * out.size()));
+  std::vector<double> y(g.size());
+  auto loss = [&] {
+    model.read_output(e.forward(x.data(), batch, draw), batch, y.data());
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * g[i];
+    return sum;
+  };
+  loss();
+  for (int s = 0; s < batch; ++s)
+    for (int k = 0; k < out.c; ++k)
+      for (int p = 0; p < out.h * out.w; ++p)
+        e.output_gradient()[s * last.out_size() + p * last.cols() + k] =
+            g[std::size_t((s * out.c + k) * out.h * out.w + p)];
+  e.template backward<Executor::stages, true>(batch);
+  std::vector<double> dx(x.size());
+  e.input_gradient(batch, dx.data());
+
+  constexpr double h = 1e-6, tolerance = 1e-7;
+  int kinks = 0, checked = 0;
+  auto check = [&](double analytic, auto set, double at) {
+    set(at + h);
+    const double up = loss();
+    set(at - h);
+    const double down = loss();
+    set(at);
+    const double numeric = (up - down) / (2 * h);
+    ++checked;
+    if (std::abs(numeric - analytic) > tolerance * std::max(1.0, std::abs(analytic))) ++kinks;
+  };
+  for (std::size_t i = 0; i < x.size(); i += std::max<std::size_t>(1, x.size() / 40))
+    check(dx[i], [&](double v) { x[i] = v; }, x[i]);
+  for (const auto& p : model.parameter_names()) {
+    auto values = model.parameter(p);
+    const auto gradient = model.gradient(p);
+    for (std::size_t i = 0; i < values.size(); i += std::max<std::size_t>(1, values.size() / 40)) {
+      const double at = values[i];
+      check(
+          gradient[i],
+          [&](double v) {
+            values[i] = v;
+            model.set_parameter(p, values);
+          },
+          at);
+    }
+  }
+  CHECK(checked > 10);
+  CHECK(kinks <= checked / 100);  // a kink within h of a value: one in some 10^5, so next to none
+}
+
+}  // namespace
+
+TEST_CASE("every layer's gradients") {
+  check_gradients<Sequential<Conv2d<3, 5, Size2{3, 2}, Size2{1, 2}, Size2{0, 1}>>, Input<3, 6, 5>>("Conv2d");
+  check_gradients<Sequential<Conv2d<2, 17, 3, 1, 1, Bias::off>, ReLU, Conv2d<17, 3, 3>>, Input<2, 6, 6>>(
+      "Conv2d, unpooled");
+  check_gradients<Sequential<Flatten, Linear<24, 19>>, Input<2, 3, 4>>("Linear");
+  check_gradients<Sequential<ReLU>, Input<3, 4, 5>>("ReLU");
+  check_gradients<Sequential<MaxPool2d<3, 2, 1>>, Input<3, 7, 6>>("MaxPool2d");
+  check_gradients<Sequential<Dropout<0.3>>, Input<3, 4, 5>>("Dropout");
+  check_gradients<Sequential<Dropout2d<0.3>>, Input<9, 4, 5>>("Dropout2d");
+  check_gradients<Sequential<Dropout2d<0.3>>, Input<40>>("Dropout2d, flat");
+  check_gradients<Sequential<LogSoftmax>, Input<5, 3, 2>>("LogSoftmax");
+}
+
+TEST_CASE("whole nets' gradients, dropout on") {
+  check_gradients<Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 20, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
+                             Flatten, Linear<320, 24>, ReLU, Dropout<0.5>, Linear<24, 10>, LogSoftmax>,
+                  Input<1, 12, 12>>("LeNet in small", 5);
+  check_gradients<Sequential<Conv2d<3, 8, 5, 1, 2>, Dropout<0.2>, MaxPool2d<2>, Conv2d<8, 6, 3, 2, 1>, ReLU,
+                             Dropout2d<0.4>, Flatten, Dropout<0.1>, Linear<54, 4>>,
+                  Input<3, 11, 10>>("dropout between convolution and pooling");
+  check_gradients<erase_shapes<Sequential<Conv2d<1, 16, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>, Flatten,
+                                          Linear<400, 24>, ReLU, Dropout<0.5>, Linear<24, 10>>>,
+                  Input<1, 12, 12>>("erased");
+}
