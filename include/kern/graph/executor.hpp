@@ -309,7 +309,7 @@ class Executor {
   /// Gradients of what only the same chunk will read are kept a worker, the others for the batch.
   template <int I>
   T* dy(int worker, int sample) {
-    const auto& s = plan_.stage[I];
+    const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
     if constexpr (I + 1 < chunked)
       return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk_) * plan_.inner +
              std::size_t(chunk_) * s.y;
@@ -320,7 +320,7 @@ class Executor {
   // And in inference: what only the same slice reads is kept a worker.
   template <int I>
   T* inferred(int worker, int sample) {
-    const auto& s = plan_.stage[I];
+    const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
     if constexpr (I + 1 < chunked)
       return inner_y_.data() + std::size_t(inner_samples()) * s.y +
              std::size_t(worker * inference_chunk) * std::size_t(s.out_size());
