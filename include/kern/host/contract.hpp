@@ -10,6 +10,11 @@
 #include "../core/known.hpp"
 #include "../core/simd.hpp"
 
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // `#pragma GCC unroll` is for the host compiler
+#endif
+
 namespace kern::host {
 
 /// An index that counts `outer` x `inner` steps through memory: index o * inner + i is at
@@ -118,3 +123,7 @@ template <class T, int N, class F>
 }
 
 }  // namespace kern::host
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif

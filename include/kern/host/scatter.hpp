@@ -12,6 +12,11 @@
 #include "../core/simd.hpp"
 #include "../core/stage.hpp"
 
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // `#pragma GCC unroll` is for the host compiler
+#endif
+
 namespace kern::host {
 
 /// A non-zero of the gradient, and where its patch of the input stands.
@@ -169,3 +174,7 @@ void scatter(D d, const T* x, const T* turned, const T* dy, const WindowIndex* a
 }
 
 }  // namespace kern::host
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
