@@ -39,7 +39,7 @@ class Backend {
     return std::max(convolve_scratch<T>(c),
                     scattered(c) ? scatter_scratch<T>(c) : dense_gradient_scratch<T>(c));
   }
-  static constexpr std::size_t scratch_size(const Dense& d, int batch) { return dense_scratch<T>(d, batch); }
+  static constexpr std::size_t scratch_size(const Dense& d, int) { return dense_scratch<T>(d); }
   static constexpr std::size_t scratch_size(const Window&, int) { return 0; }
   static constexpr std::size_t scratch_size(const LogSoftmaxRows&, int) { return 0; }
   void reserve(std::size_t elements) {
@@ -139,14 +139,14 @@ class Backend {
       });
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const Dense c = d.get();
-      constexpr int most_rows = 64, most_cols = 4 * panel * L;
+      constexpr int most_rows = dense_rows, most_cols = 4 * panel * L;
       const int row_blocks = (s.count() + most_rows - 1) / most_rows;
       const int columns = round_up((c.cols + threads() - 1) / threads(), panel * L);
       const int width = std::min(columns, most_cols), col_blocks = (c.cols + width - 1) / width;
       pool_.run(row_blocks * col_blocks, [&](int task, int) {
         const int first = task / col_blocks * most_rows, last = std::min(s.count(), first + most_rows);
         const int col = task % col_blocks * width, end = std::min(c.cols, col + width);
-        dense_product(last - first, c.k, end - col, p.x + std::ptrdiff_t(first) * c.k, c.k, 1,
+        dense_product(last - first, c.k, end - col, Matrix<T>{p.x + std::ptrdiff_t(first) * c.k, c.k, 1},
                       p.w.weight + col, c.cols, p.y + std::ptrdiff_t(first) * c.cols + col, c.cols);
         finish_dense(c, s.first, first, last, col, end, p.w.bias, p.y, chain, draw);
       });

@@ -1,50 +1,73 @@
 // A linear layer: y = x * w over a batch.
 #pragma once
+#include <algorithm>
+#include <cstddef>
+
 #include "contract.hpp"
 #include "finish.hpp"
 #include "turn.hpp"
 
 namespace kern::host {
 
-/// c[r][n] = sum over k of x[r * x_row + k * x_k] * w[k][n] for one row height R, V registers wide.
-template <int R, int V, bool Add, class T>
-void dense_tile(int k, const T* x, int x_row, int x_k, const T* w, int w_step, T* c, int c_step) {
+/// A matrix that is read element by element: (r, k) is at data[r * row + k * column]; one of the steps is 1.
+template <class T>
+struct Matrix {
+  const T* data;
+  int row, column;
+  const T* at(int r, int k) const { return data + std::ptrdiff_t(r) * row + std::ptrdiff_t(k) * column; }
+};
+
+/// Tiles of dense_product(): 6 rows of as many registers as fit.
+inline constexpr int dense_tile_rows = 6, dense_tile_width = register_count == 32 ? 4 : 2;
+/// Inner indices that are worked on at a time: w's rows for them stay close while all of x passes over them.
+inline constexpr int dense_depth = 192;
+
+/// Rows [first, last) of c[r][n] += sum over k < depth of x(r, k) * w[k][n], n < cols, in tiles of R rows and
+/// at most V registers. fresh: = instead of +=.
+template <int R, int V, class T>
+void dense_tiles(int first, int last, int depth, int cols, const Matrix<T>& x, const T* w, int w_step, T* c,
+                 int c_step, bool fresh) {
+  constexpr int L = lanes<T>;
   int at[R];
-  for (int r = 0; r < R; ++r) at[r] = r * x_row;
-  tile<R, V, Add>(Walk{1, 0, k, x_k}, 0, w_step, x, at, w, c, c_step, R);
+  for (int r = 0; r < R; ++r) at[r] = r * x.row;
+  const Walk k{1, 0, depth, x.column};
+  int col = 0;
+  const auto columns = [&]<int W>() {
+    for (; col + W * L <= cols; col += W * L)
+      for (int r = first; r < last; r += R) {
+        T* const to = c + std::ptrdiff_t(r) * c_step + col;
+        if (fresh)
+          tile<R, W, false>(k, 0, w_step, x.at(r, 0), at, w + col, to, c_step, R);
+        else
+          tile<R, W, true>(k, 0, w_step, x.at(r, 0), at, w + col, to, c_step, R);
+      }
+  };
+  if constexpr (V >= 8) columns.template operator()<8>();
+  if constexpr (V >= 4) columns.template operator()<4>();
+  columns.template operator()<2>();
+  columns.template operator()<1>();
 }
 
-/// c[r][n] = sum over k of x(r, k) * w[k][n] for r < rows, n < cols (a multiple of lanes). k is cut into
-/// blocks whose part of w stays in the nearest cache while all rows pass over it.
+/// c[r][n] = sum over k of x(r, k) * w[k][n] for r < rows, n < cols (a multiple of lanes).
 template <class T>
-void dense_product(int rows, int k, int cols, const T* x, int x_row, int x_k, const T* w, int w_step, T* c,
-                   int c_step) {
-  constexpr int L = lanes<T>, block = 192;
-  // Rows go in tiles of usual_rows, what is left in ever lower and wider ones.
-  const auto pass = [&]<int R, int V>(int first, int last) {
-    const auto columns = [&]<int W>(int col) {
-      for (int from = 0; from < k; from += block) {
-        const int n = std::min(block, k - from);
-        for (int r = first; r < last; r += R) {
-          const T* const a = x + std::ptrdiff_t(r) * x_row + std::ptrdiff_t(from) * x_k;
-          const T* const b = w + std::ptrdiff_t(from) * w_step + col;
-          T* const to = c + std::ptrdiff_t(r) * c_step + col;
-          if (from == 0)
-            dense_tile<R, W, false>(n, a, x_row, x_k, b, w_step, to, c_step);
-          else
-            dense_tile<R, W, true>(n, a, x_row, x_k, b, w_step, to, c_step);
-        }
-      }
+void dense_product(int rows, int k, int cols, const Matrix<T>& x, const T* w, int w_step, T* c, int c_step) {
+  for (int from = 0; from < k; from += dense_depth) {
+    const int depth = std::min(dense_depth, k - from);
+    const T* const b = w + std::ptrdiff_t(from) * w_step;
+    const Matrix<T> a{x.at(0, from), x.row, x.column};
+    const auto tiles = [&]<int R, int V>(int first, int last) {
+      dense_tiles<R, V>(first, last, depth, cols, a, b, w_step, c, c_step, from == 0);
+      return last;
     };
-    int col = 0;
-    for (; col + V * L <= cols; col += V * L) columns.template operator()<V>(col);
-    for (; col < cols; col += L) columns.template operator()<1>(col);
-  };
-  int r = rows / usual_rows * usual_rows;
-  if (r > 0) pass.template operator()<usual_rows, 2>(0, r);
-  if (rows - r >= 4) pass.template operator()<4, register_count == 32 ? 4 : 2>(r, r + 4), r += 4;
-  if (rows - r >= 2) pass.template operator()<2, 4>(r, r + 2), r += 2;
-  if (rows - r >= 1) pass.template operator()<1, 8>(r, r + 1);
+    // What is left of the rows goes in ever lower and wider tiles.
+    int r = 0;
+    if (rows >= dense_tile_rows)
+      r = tiles.template operator()<dense_tile_rows, dense_tile_width>(
+          0, rows / dense_tile_rows * dense_tile_rows);
+    if (rows - r >= 4) r = tiles.template operator()<4, dense_tile_width>(r, r + 4);
+    if (rows - r >= 2) r = tiles.template operator()<2, 4>(r, r + 2);
+    if (rows - r >= 1) tiles.template operator()<1, 8>(r, r + 1);
+  }
 }
 
 /// y = chain(y + bias) in place, for rows [first, last) and columns [col, end) of a batch.
@@ -75,11 +98,12 @@ void undo_dense(const Dense& d, int sample, int rows, int col, const T* y, T* dy
   if (db) store(db + col, sum);
 }
 
-/// Inputs that dense_backward() takes at a time.
-inline constexpr int dense_block = 64;
+/// Rows of x, and inputs, that are taken at a time.
+inline constexpr int dense_rows = 64, dense_block = 64;
+/// Elements of work space of dense_backward().
 template <class T>
-constexpr std::size_t dense_scratch(const Dense& d, int batch) {
-  const int narrow = d.k % lanes<T> != 0 ? batch : 0;
+constexpr std::size_t dense_scratch(const Dense& d) {
+  const int narrow = d.k % lanes<T> != 0 ? dense_rows : 0;
   return std::size_t(d.cols + narrow) * std::size_t(dense_block);
 }
 
@@ -90,19 +114,24 @@ void dense_backward(const Dense& d, int rows, int from, const T* x, const T* w, 
                     T* scratch) {
   const int n = std::min(dense_block, d.k - from);
   if constexpr (DataGradient) {
-    const int padded = round_up(n, lanes<T>);
     T* const turned = scratch;
     turn(n, d.cols, w + std::ptrdiff_t(from) * d.cols, d.cols, turned, dense_block);
-    if (padded == n) {
-      dense_product(rows, d.cols, n, dy, d.cols, 1, turned, dense_block, dx + from, d.k);
+    if (n % lanes<T> == 0) {
+      dense_product(rows, d.cols, n, Matrix<T>{dy, d.cols, 1}, turned, dense_block, dx + from, d.k);
     } else {  // whole registers would reach into the next row
       T* const wide = scratch + d.cols * dense_block;
-      dense_product(rows, d.cols, padded, dy, d.cols, 1, turned, dense_block, wide, dense_block);
-      for (int r = 0; r < rows; ++r)
-        std::copy_n(wide + r * dense_block, n, dx + std::ptrdiff_t(r) * d.k + from);
+      for (int first = 0; first < rows; first += dense_rows) {
+        const int count = std::min(dense_rows, rows - first);
+        dense_product(count, d.cols, round_up(n, lanes<T>),
+                      Matrix<T>{dy + std::ptrdiff_t(first) * d.cols, d.cols, 1}, turned, dense_block, wide,
+                      dense_block);
+        for (int r = 0; r < count; ++r)
+          std::copy_n(wide + r * dense_block, n, dx + std::ptrdiff_t(first + r) * d.k + from);
+      }
     }
   }
-  dense_product(n, rows, d.cols, x + from, 1, d.k, dy, d.cols, dw + std::ptrdiff_t(from) * d.cols, d.cols);
+  dense_product(n, rows, d.cols, Matrix<T>{x + from, 1, d.k}, dy, d.cols, dw + std::ptrdiff_t(from) * d.cols,
+                d.cols);
 }
 
 }  // namespace kern::host
