@@ -3,19 +3,22 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "../core/shape.hpp"
 
 namespace kern::data {
 
-/// A picture of a data set, its bytes as the file has them: [height][width][channels], and its class.
+/// A picture of a data set, its bytes as the file has them: [height][width][channels], and its class. The
+/// bytes belong to the data set and stay as they are until its next get().
 struct Record {
-  const std::uint8_t* pixels;
+  std::span<const std::uint8_t> pixels;
   std::int32_t label;
 };
 
 /// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
-/// get() is called from the loader's thread, for one index at a time.
+/// get() is called from the loader's thread, for one index below size() at a time; what it throws comes out
+/// of the loop over the loader.
 template <class D>
 concept Dataset = requires(const D& d, std::size_t i) {
   typename D::Sample;

@@ -2,11 +2,13 @@
 // big-endian 32-bit numbers, the elements. Source: http://yann.lecun.com/exdb/mnist.
 #pragma once
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 #include "../core/error.hpp"
@@ -20,77 +22,101 @@ using Bytes = std::vector<std::uint8_t>;
 /// io::read_gzip.
 using Reader = Bytes (*)(const std::string& path);
 
-/// The bytes of a file as they are. Throws DataError that names the file, also for one that is still gzipped.
-inline Bytes read_file(const std::string& path) {
+namespace detail {
+
+/// What the system calls its error, "No such file or directory".
+inline std::string reason(int error) { return std::generic_category().message(error); }
+
+inline bool is_gzip(const Bytes& b, std::size_t at = 0) {
+  return b.size() - at >= 2 && b[at] == 0x1f && b[at + 1] == 0x8b;
+}
+inline std::string how_to_unpack() {
+  return "unpack it with gunzip, or read it with kern::io::read_gzip of <kern/io/gzip.hpp>";
+}
+
+/// The bytes of a file, whatever they are.
+inline Bytes read_bytes(const std::string& path) {
   struct Close {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
+  errno = 0;
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw DataError(path + ": cannot be opened for reading");
+  if (!file) throw DataError(path + ": cannot be opened: " + reason(errno));
   Bytes bytes;
-  std::uint8_t block[1 << 16];
-  for (std::size_t n; (n = std::fread(block, 1, sizeof block, file.get())) > 0;)
-    bytes.insert(bytes.end(), block, block + n);
-  if (std::ferror(file.get())) throw DataError(path + ": cannot be read (is it a folder?)");
-  if (bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-    throw DataError(path +
-                    ": is still gzipped (its first bytes are 1f 8b): unpack it with gunzip, or read it with "
-                    "kern::io::read_gzip of <kern/io/gzip.hpp>");
+  std::array<std::uint8_t, 1 << 15> block;
+  for (std::size_t n; (n = std::fread(block.data(), 1, block.size(), file.get())) > 0;) {
+    bytes.insert(bytes.end(), block.data(), block.data() + n);
+    if (bytes.size() != block.size()) continue;
+    // After the first block, which a folder doesn't have: room for the rest, if the file knows its length.
+    if (std::fseek(file.get(), 0, SEEK_END) != 0) continue;
+    const long length = std::ftell(file.get());
+    if (std::fseek(file.get(), long(n), SEEK_SET) != 0)
+      throw DataError(path + ": cannot be read: " + reason(errno));
+    if (length > 0) bytes.reserve(std::size_t(length));
+  }
+  if (std::ferror(file.get())) throw DataError(path + ": cannot be read: " + reason(errno));
+  return bytes;
+}
+
+}  // namespace detail
+
+/// The bytes of a file as they are. Throws DataError that names the file, also for one that is still gzipped.
+inline Bytes read_file(const std::string& path) {
+  Bytes bytes = detail::read_bytes(path);
+  if (detail::is_gzip(bytes))
+    throw DataError(path + ": is still gzipped (its first bytes are 1f 8b): " + detail::how_to_unpack());
   return bytes;
 }
 
 /// An IDX file of unsigned bytes in memory.
 struct Idx {
   std::vector<int> extents;
-  Bytes bytes;       // of the whole file
-  std::size_t from;  // where the elements begin
+  Bytes bytes;           // of the whole file
+  std::size_t from = 0;  // where the elements begin
   const std::uint8_t* elements() const { return bytes.data() + from; }
 };
 
-/// Reads an IDX file of unsigned bytes of this rank. Throws DataError for anything else, a wrong length
-/// included.
+/// Reads an IDX file of unsigned bytes of this rank: 1 for labels, 3 for images. Throws DataError for
+/// anything else, a wrong length included.
 inline Idx read_idx(const std::string& path, int rank, Reader reader = read_file) {
   Idx idx;
   idx.bytes = reader(path);
   const Bytes& b = idx.bytes;
-  auto number = [&](std::size_t at) {
+  const auto number = [&](std::size_t at) {
     return std::uint32_t{b[at]} << 24 | std::uint32_t{b[at + 1]} << 16 | std::uint32_t{b[at + 2]} << 8 |
            b[at + 3];
   };
-  auto hex = [](std::uint32_t n) {
+  const auto magic_text = [](std::uint32_t n) {
     char s[16];
     std::snprintf(s, sizeof s, "%08x", n);
-    return std::string(s);
+    return std::string(s) + (n == 0x0801 ? " (labels)" : n == 0x0803 ? " (images)" : "");
   };
   idx.from = 4 + 4 * std::size_t(rank);
   if (b.size() < 4)
     throw DataError(path + ": too short for an IDX file: expected at least 4 bytes, got " +
                     std::to_string(b.size()));
   const std::uint32_t magic = number(0), expected = 0x0800u + std::uint32_t(rank);
-  if (magic != expected) {
-    std::string what;
-    if (magic == 0x0801) what = " (a file of labels)";
-    if (magic == 0x0803) what = " (a file of images)";
-    throw DataError(path + ": wrong magic number: expected " + hex(expected) + ", got " + hex(magic) + what);
-  }
+  if (magic != expected)
+    throw DataError(path + ": wrong magic number: expected " + magic_text(expected) + ", got " +
+                    magic_text(magic));
   if (b.size() < idx.from)
     throw DataError(path + ": its header is cut off: expected " + std::to_string(idx.from) + " bytes, got " +
                     std::to_string(b.size()));
-  // No product of the extents is taken before it is known to be no larger than the file.
+  const std::uint64_t have = b.size() - idx.from;
+  // No product of extents goes far beyond what the file holds: it can't overflow.
   std::uint64_t elements = 1;
   for (int i = 0; i < rank; ++i) {
     const std::uint32_t e = number(4 + 4 * std::size_t(i));
     if (e > 0x7fffffffu || (e != 0 && elements > (std::uint64_t{1} << 40) / e))
-      throw DataError(path + ": extent " + std::to_string(i) + " is " + std::to_string(e) +
-                      ", but the file has only " + std::to_string(b.size() - idx.from) +
-                      " bytes of elements");
+      throw DataError(path + ": extent " + std::to_string(i) + " of its header is " + std::to_string(e) +
+                      ", but only " + std::to_string(have) + " bytes follow the header");
     elements *= e;
     idx.extents.push_back(int(e));
   }
-  if (b.size() - idx.from != elements)
-    throw DataError(path + ": is " + (b.size() - idx.from < elements ? "cut off" : "too long") +
-                    ": expected " + std::to_string(elements) + " bytes of elements for shape " +
-                    shape_string(idx.extents) + ", got " + std::to_string(b.size() - idx.from));
+  if (have != elements)
+    throw DataError(path + ": is " + (have < elements ? "cut off" : "too long") + ": expected " +
+                    std::to_string(elements) + " bytes behind its header for shape " +
+                    shape_string(idx.extents) + ", got " + std::to_string(have));
   return idx;
 }
 

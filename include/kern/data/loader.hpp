@@ -1,41 +1,24 @@
 // Batches of a data set, prepared while the one before is used.
 #pragma once
 #include <algorithm>
-#include <condition_variable>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iterator>
-#include <mutex>
-#include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "../core/memory.hpp"
 #include "../core/philox.hpp"
-#include "../tensor/view.hpp"
+#include "background.hpp"
+#include "batch.hpp"
 #include "dataset.hpp"
 #include "transforms.hpp"
 
 namespace kern::data {
-
-namespace detail {
-template <class Sample>
-struct BatchShape;
-template <int... E>
-struct BatchShape<Shape<E...>> {
-  using type = Shape<dyn, E...>;
-};
-}  // namespace detail
-
-/// Samples and their classes; valid until the loader gives the next batch.
-template <class Sample>
-struct Batch {
-  TensorView<const float, typename detail::BatchShape<Sample>::type> images;
-  std::span<const std::int32_t> labels;
-  std::size_t size() const { return labels.size(); }
-};
 
 /// PyTorch's names and defaults.
 struct DataLoaderOptions {
@@ -46,39 +29,27 @@ struct DataLoaderOptions {
 };
 
 /// Gives a data set batch by batch: for (const auto& batch : loader). A thread prepares the next batch
-/// meanwhile. With shuffle each epoch has an order of its own: indices sorted by Philox keys of (seed,
+/// meanwhile. With shuffle each epoch has an order of its own: the indices sorted by Philox keys of (seed,
 /// epoch), so the order depends on nothing else. One loop at a time; leaving it early is fine. What the data
-/// set or a transform throws comes out of the loop.
-template <Dataset Set, class Transform>
+/// set or a transform throws comes out of the loop, at the batch that it belongs to. After the first epoch
+/// nothing allocates.
+template <Dataset Set, Transform Change>
 class DataLoader {
  public:
   using Batch = data::Batch<typename Set::Sample>;
 
-  /// Throws ArgumentError for a batch size below 1, DataError for an empty data set.
-  DataLoader(Set set, Transform transform, DataLoaderOptions options = {})
-      : set_(std::move(set)), transform_(std::move(transform)), options_(options) {
-    if (options_.batch_size < 1)
-      throw ArgumentError("DataLoader: batch_size must be at least 1, got " +
-                          std::to_string(options_.batch_size));
-    if (set_.size() == 0) throw DataError("DataLoader: the data set is empty");
-    order_.resize(set_.size());
-    const std::size_t batch = std::min(std::size_t(options_.batch_size), set_.size());
-    for (Slot& s : slots_) {
-      s.images = Buffer<float>(batch * sample_size);
-      s.labels.resize(batch);
-    }
-    thread_ = std::thread([this] { work(); });
-  }
+  /// Throws ArgumentError for a batch size below 1, DataError for an empty data set or one of 2^32 samples
+  /// and more.
+  DataLoader(Set set, Change transform, DataLoaderOptions options = {})
+      : set_(std::move(set)),
+        transform_(std::move(transform)),
+        options_(checked(options, set_)),
+        order_(set_.size()),
+        slots_{Slot(full_batch()), Slot(full_batch())},
+        background_([this](std::uint32_t number) { fill(slots_[number % 2], number - first_); }) {}
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
-  ~DataLoader() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
+  ~DataLoader() { abandoned_.store(true, std::memory_order_relaxed); }
 
   /// Batches of an epoch.
   std::size_t size() const {
@@ -87,8 +58,9 @@ class DataLoader {
   }
   const Set& dataset() const { return set_; }
   const DataLoaderOptions& options() const { return options_; }
-  /// The number of the epoch that the next loop gives, from 0.
+  /// The number of the epoch that the next loop gives: 0 at first, one more with each loop that begins.
   std::uint32_t epoch() const { return epoch_; }
+  /// To go on where an earlier run stopped. A loop that is running is not touched.
   void set_epoch(std::uint32_t epoch) { epoch_ = epoch; }
 
   /// Indices of the data set in the order in which epoch `epoch` gives them.
@@ -103,9 +75,10 @@ class DataLoader {
    public:
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
-    explicit Iterator(DataLoader* loader) : loader_(loader) { advance(); }
+    explicit Iterator(DataLoader* loader) : loader_(loader), loop_(loader->loop_) { advance(); }
     const Batch& operator*() const { return batch_; }
     const Batch* operator->() const { return &batch_; }
+    /// Throws ArgumentError if another loop over the loader has begun since.
     Iterator& operator++() {
       advance();
       return *this;
@@ -115,10 +88,13 @@ class DataLoader {
 
    private:
     void advance() {
+      if (loop_ != loader_->loop_)
+        throw ArgumentError("DataLoader: this loop ended when another one over the same loader began");
       if (!loader_->next(batch_)) loader_ = nullptr;
     }
     DataLoader* loader_;
-    Batch batch_{typename Images::View(nullptr, 0), {}};
+    std::uint64_t loop_;
+    Batch batch_{typename Batch::Images(nullptr, 0), {}};
   };
 
   /// Begins an epoch; what a loop before it left is dropped.
@@ -129,21 +105,32 @@ class DataLoader {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct Images {
-    using View = decltype(Batch::images);
-  };
+  static_assert(Set::Sample::rank == 3 && Set::Sample::is_static,
+                "a data set's Sample is Shape<channels, height, width>");
+  static constexpr auto extents = Set::Sample::extents;
+  static constexpr std::size_t sample_size =
+      std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+
   struct Slot {
+    explicit Slot(std::size_t batch) : images(batch * sample_size), labels(batch) {}
     Buffer<float> images;
     std::vector<std::int32_t> labels;
     std::size_t count = 0;
     std::exception_ptr error;
   };
   using Key = std::pair<std::uint64_t, std::uint32_t>;
-  static_assert(Set::Sample::rank == 3 && Set::Sample::is_static,
-                "a data set's Sample is Shape<channels, height, width>");
-  static constexpr auto extents = Set::Sample::extents;
-  static constexpr std::size_t sample_size =
-      std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+
+  static const DataLoaderOptions& checked(const DataLoaderOptions& options, const Set& set) {
+    if (options.batch_size < 1)
+      throw ArgumentError("DataLoader: batch_size must be at least 1, got " +
+                          std::to_string(options.batch_size));
+    if (set.size() == 0) throw DataError("DataLoader: the data set is empty");
+    if (set.size() > 0xffffffffu)
+      throw DataError("DataLoader: expected a data set of at most 4294967295 samples, got " +
+                      std::to_string(set.size()));
+    return options;
+  }
+  std::size_t full_batch() const { return std::min(std::size_t(options_.batch_size), set_.size()); }
 
   void make_order(std::uint32_t epoch, std::vector<std::uint32_t>& order, std::vector<Key>& keys) const {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint32_t(i);
@@ -157,97 +144,86 @@ class DataLoader {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
   }
 
-  /// Tells the thread to begin this epoch; waits until it has left the one before.
+  /// Waits until the thread has left the epoch before, then lets it begin this one.
   void start() {
-    std::unique_lock lock(mutex_);
-    wanted_ = ready_ = 0;
-    running_ = false;
-    changed_.wait(lock, [&] { return !busy_; });
+    ++loop_;
+    batches_ = given_ = 0;
+    abandoned_.store(true, std::memory_order_relaxed);
+    background_.wait(background_.asked());
+    abandoned_.store(false, std::memory_order_relaxed);
     make_order(epoch_, order_, keys_);
+    first_ = background_.asked();
     running_epoch_ = epoch_++;
     batches_ = size();
-    given_ = 0;
-    wanted_ = std::min<std::size_t>(2, batches_);
-    ready_ = 0;
-    running_ = true;
-    lock.unlock();
-    changed_.notify_all();
+    ask(2);
   }
   /// The next batch, or false at the epoch's end. The slot given before is free from here on.
   bool next(Batch& batch) {
-    std::unique_lock lock(mutex_);
-    if (given_ == batches_) {
-      running_ = false;
-      return false;
-    }
-    if (given_ > 0) wanted_ = std::min(batches_, given_ + 2);
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return ready_ > given_; });
-    Slot& s = slots_[given_ % 2];
+    if (given_ == batches_) return false;
+    if (given_ > 0) ask(given_ + 2);
+    background_.wait(first_ + std::uint32_t(given_) + 1);
+    Slot& s = slots_[(first_ + std::uint32_t(given_)) % 2];
     ++given_;
     if (s.error) {
-      running_ = false;
-      given_ = batches_;
-      const std::exception_ptr error = std::exchange(s.error, nullptr);
-      lock.unlock();
-      std::rethrow_exception(error);
+      batches_ = given_;
+      std::rethrow_exception(std::exchange(s.error, nullptr));
     }
-    batch = Batch{typename Images::View(s.images.data(), int(s.count)), {s.labels.data(), s.count}};
+    batch = Batch{typename Batch::Images(s.images.data(), int(s.count)), {s.labels.data(), s.count}};
     return true;
   }
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return stop_ || (running_ && ready_ < wanted_); });
-      if (stop_) return;
-      const std::size_t number = ready_;
-      busy_ = true;
-      lock.unlock();
-      fill(slots_[number % 2], number);
-      lock.lock();
-      busy_ = false;
-      if (running_) ready_ = number + 1;
-      changed_.notify_all();
-    }
-  }
-  void fill(Slot& s, std::size_t number) {
-    const std::size_t first = number * std::size_t(options_.batch_size);
-    s.count = std::min(std::size_t(options_.batch_size), set_.size() - first);
+  /// The thread may make the epoch's batches below `end`.
+  void ask(std::size_t end) { background_.ask(first_ + std::uint32_t(std::min(end, batches_))); }
+
+  void fill(Slot& s, std::uint32_t number) {
+    const std::size_t first = std::size_t(number) * std::size_t(options_.batch_size);
+    s.count = std::min(std::size_t(options_.batch_size), order_.size() - first);
     s.error = nullptr;
     try {
       for (std::size_t i = 0; i < s.count; ++i) {
-        const std::uint32_t index = order_[first + i];
-        const Record r = set_.get(index);
-        if (r.label < 0 || r.label >= set_.classes())
-          throw DataError("label of record " + std::to_string(index) + ": expected 0 to " +
-                          std::to_string(set_.classes() - 1) + ", got " + std::to_string(r.label));
-        s.labels[i] = r.label;
-        Image image{extents[0], extents[1], extents[2], r.pixels, s.images.data() + i * sample_size};
-        transform_(image, TransformDraw{options_.seed, running_epoch_, index});
-        if (image.bytes)
-          throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
+        if (abandoned_.load(std::memory_order_relaxed)) return;
+        s.labels[i] = sample(order_[first + i], s.images.data() + i * sample_size);
       }
     } catch (...) {
       s.error = std::current_exception();
     }
   }
+  /// Writes a picture as the net gets it. -> its class.
+  std::int32_t sample(std::uint32_t index, float* values) const {
+    const Record r = set_.get(index);
+    const int classes = set_.classes();
+    if (r.pixels.size() != sample_size)
+      throw DataError("record " + std::to_string(index) + " of the data set: expected " +
+                      std::to_string(sample_size) + " bytes for a picture of shape " + shape_string(extents) +
+                      ", got " + std::to_string(r.pixels.size()));
+    if (r.label < 0 || r.label >= classes)
+      throw DataError("label of record " + std::to_string(index) + " of the data set: expected 0 to " +
+                      std::to_string(classes - 1) + ", got " + std::to_string(r.label));
+    Image image{extents[0], extents[1], extents[2], r.pixels.data(), values};
+    transform_(image, TransformDraw{options_.seed, running_epoch_, index});
+    if (image.bytes) throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
+    const std::array<int, 3> shape{image.channels, image.height, image.width};
+    if (shape != extents)
+      throw ShapeError("DataLoader: the transform made a picture of shape " + shape_string(shape) +
+                       ": expected " + shape_string(extents));
+    return r.label;
+  }
 
-  Set set_;
-  Transform transform_;
-  DataLoaderOptions options_;
+  const Set set_;
+  const Change transform_;
+  const DataLoaderOptions options_;
   std::uint32_t epoch_ = 0;
+  std::uint64_t loop_ = 0;  // loops begun
 
-  // Shared with the thread, under the mutex; order_ and running_epoch_ change only while it is idle.
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Slot slots_[2];
+  // The thread reads these; they change only while it has nothing to do.
   std::vector<std::uint32_t> order_;
   std::vector<Key> keys_;
   std::uint32_t running_epoch_ = 0;
-  std::size_t batches_ = 0, wanted_ = 0, ready_ = 0,
-              given_ = 0;  // batches of the epoch: all, to be made, made, given
-  bool running_ = false, busy_ = false, stop_ = false;
-  std::thread thread_;
+  std::uint32_t first_ = 0;  // the thread's number for the epoch's batch 0
+
+  Slot slots_[2];                        // used in turn: one is being used, one being filled
+  std::size_t batches_ = 0, given_ = 0;  // of the epoch
+  std::atomic<bool> abandoned_{false};   // nobody will look at what is being filled
+  Background background_;                // last: its end comes first
 };
 
 }  // namespace kern::data

@@ -1,5 +1,7 @@
+// MNIST: handwritten digits.
 #pragma once
-#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <string>
 
 #include "dataset.hpp"
@@ -26,13 +28,14 @@ class Mnist {
     const std::string label_file = find(folder, part + "-labels", "idx1-ubyte", reader);
     images_ = read_idx(image_file, 3, reader);
     labels_ = read_idx(label_file, 1, reader);
-    if (images_.extents[1] != 28 || images_.extents[2] != 28)
-      throw DataError(image_file + ": expected images of 28 x 28, got " + std::to_string(images_.extents[1]) +
-                      " x " + std::to_string(images_.extents[2]));
-    if (images_.extents[0] != labels_.extents[0])
-      throw DataError(image_file + " has " + std::to_string(images_.extents[0]) + " images, but " +
-                      label_file + " has " + std::to_string(labels_.extents[0]) + " labels");
-    if (images_.extents[0] == 0) throw DataError(image_file + ": has no images");
+    const auto& e = images_.extents;
+    if (e[1] != 28 || e[2] != 28)
+      throw DataError(image_file + ": expected images of 28 x 28, got " + std::to_string(e[1]) + " x " +
+                      std::to_string(e[2]));
+    if (e[0] != labels_.extents[0])
+      throw DataError(image_file + " has " + std::to_string(e[0]) + " images, but " + label_file + " has " +
+                      std::to_string(labels_.extents[0]) + " labels");
+    if (e[0] == 0) throw DataError(image_file + ": expected at least 1 image, got 0");
     for (std::size_t i = 0; i < size(); ++i)
       if (labels_.elements()[i] >= classes())
         throw DataError(label_file + ": label of record " + std::to_string(i) + ": expected 0 to 9, got " +
@@ -40,32 +43,39 @@ class Mnist {
   }
 
   std::size_t size() const { return std::size_t(images_.extents[0]); }
-  Record get(std::size_t i) const { return {images_.elements() + i * 28 * 28, labels_.elements()[i]}; }
+  Record get(std::size_t i) const {
+    return {{images_.elements() + i * pixels, pixels}, labels_.elements()[i]};
+  }
 
  private:
+  static constexpr std::size_t pixels = 28 * 28;
+
   /// The first file that there is, of all the names that it may have.
   static std::string find(const std::string& folder, const std::string& stem, const std::string& kind,
                           Reader reader) {
+    const std::string in = folder.empty() ? "." : folder;
     std::string packed;
-    for (const std::string& in : {folder, folder + "/MNIST/raw"})
+    for (const std::string& place : {in, in + "/MNIST/raw"})
       for (const char* mark : {"-", "."}) {
-        const std::string path = in + "/" + stem + mark + kind;
+        const std::string path = place + "/" + stem + mark + kind;
         if (exists(path)) return path;
         if (!exists(path + ".gz")) continue;
         if (reader != &read_file) return path + ".gz";
-        packed = path + ".gz";
+        if (packed.empty()) packed = path + ".gz";
       }
-    if (!packed.empty())
-      throw DataError(
-          packed +
-          ": is gzipped: unpack it with gunzip, or read it with kern::io::read_gzip of <kern/io/gzip.hpp>");
-    throw DataError(folder + "/" + stem + "-" + kind + ": no such file (nor with a dot, nor in " + folder +
+    if (!packed.empty()) throw DataError(packed + ": is gzipped: " + detail::how_to_unpack());
+    if (!exists(in + "/."))
+      throw DataError(in + (exists(in) ? ": is a file: expected a folder with MNIST's files"
+                                       : ": no such folder: expected one with MNIST's files"));
+    throw DataError(in + "/" + stem + "-" + kind + ": no such file (nor with a dot, nor in " + in +
                     "/MNIST/raw)");
   }
+  /// Also true for what may not be opened: the reader then says why.
   static bool exists(const std::string& path) {
+    errno = 0;
     std::FILE* f = std::fopen(path.c_str(), "rb");
     if (f) std::fclose(f);
-    return f != nullptr;
+    return f != nullptr || (errno != ENOENT && errno != ENOTDIR);
   }
 
   Idx images_, labels_;

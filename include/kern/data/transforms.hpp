@@ -4,63 +4,91 @@
 // result depends neither on threads nor on the order of loading.
 #pragma once
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../core/error.hpp"
 #include "../core/philox.hpp"
+#include "../core/simd.hpp"
 
 namespace kern::data {
 
-/// A picture on its way: as the file has it, [h][w][c] bytes, until ToTensor; [c][h][w] floats after it.
+/// A picture on its way: as the file has it, [height][width][channels] bytes, until ToTensor;
+/// [channels][height][width] floats after it.
 struct Image {
   int channels, height, width;
-  const std::uint8_t* bytes;  // null once it is floats
-  float* values;
-  std::size_t size() const { return std::size_t(channels) * std::size_t(height) * std::size_t(width); }
+  const std::uint8_t* bytes;  ///< null once it is floats
+  float* values;              ///< room for size() floats
+  std::size_t area() const { return std::size_t(height) * std::size_t(width); }
+  std::size_t size() const { return std::size_t(channels) * area(); }
 };
 
-/// What a random transform draws from: random::draw(seed, Stream::transform, which, epoch, group, index).
+/// What a random transform draws from: numbers of their own for every seed, epoch, sample and place in a
+/// Compose.
 struct TransformDraw {
-  Seed seed;
-  std::uint32_t epoch, index;
+  Seed seed{};
+  std::uint32_t epoch = 0;
+  std::uint32_t index = 0;  ///< of the sample in its data set
+  std::uint32_t place = 0;  ///< of the transform; set by Compose
+
+  /// Four 32-bit numbers for each `group`; random::uniform makes one of them a float in [0, 1).
+  constexpr random::Block block(std::uint32_t group = 0) const {
+    return random::draw(seed, random::Stream::transform, place, epoch, group, index);
+  }
 };
 
-/// Bytes [h][w][c] in 0..255 to floats [c][h][w] in 0..1: v / 255.
+template <class T>
+concept Transform = std::invocable<const T&, Image&, const TransformDraw&>;
+
+namespace detail {
+inline constexpr auto unit_values = [] {
+  std::array<float, 256> v{};
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = float(i) / 255.0f;
+  return v;
+}();
+}  // namespace detail
+
+/// Bytes [height][width][channels] in 0..255 to floats [channels][height][width] in 0..1: v / 255.
+/// torchvision.transforms.ToTensor, to the bit.
 struct ToTensor {
   void operator()(Image& image, const TransformDraw&) const {
     if (!image.bytes)
       throw ArgumentError("ToTensor: the image is floats already: expected it first in a Compose");
-    const std::size_t area = std::size_t(image.height) * std::size_t(image.width);
-    const auto channels = std::size_t(image.channels);
-    if (channels == 1)
-      for (std::size_t i = 0; i < area; ++i) image.values[i] = float(image.bytes[i]) / 255.0f;
-    else
-      for (std::size_t c = 0; c < channels; ++c)
-        for (std::size_t i = 0; i < area; ++i)
-          image.values[c * area + i] = float(image.bytes[i * channels + c]) / 255.0f;
+    const std::size_t area = image.area(), channels = std::size_t(image.channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const std::uint8_t* const from = image.bytes + c;
+      float* const to = image.values + c * area;
+      for (std::size_t i = 0; i < area; ++i) to[i] = detail::unit_values[from[i * channels]];
+    }
     image.bytes = nullptr;
   }
 };
 
-/// (x - mean) / std, channel by channel.
+/// (x - mean) / std, channel by channel. torchvision.transforms.Normalize, to the bit.
 class Normalize {
  public:
   /// For one channel, or the same for all.
   Normalize(float mean, float std) : Normalize(std::vector<float>{mean}, std::vector<float>{std}) {}
-  /// A mean and a standard deviation for each channel. Throws ArgumentError where their numbers differ or a
-  /// deviation is 0.
+  /// A mean and a standard deviation for each channel. Throws ArgumentError where their numbers differ, a
+  /// mean is not finite or a deviation is not finite and > 0.
   Normalize(std::vector<float> mean, std::vector<float> std) : mean_(std::move(mean)), std_(std::move(std)) {
     if (mean_.size() != std_.size() || mean_.empty())
-      throw ArgumentError("Normalize: expected as many deviations as means, got " +
+      throw ArgumentError("Normalize: expected as many deviations as means, at least 1, got " +
                           std::to_string(mean_.size()) + " means and " + std::to_string(std_.size()) +
                           " deviations");
+    for (float m : mean_)
+      if (!std::isfinite(m))
+        throw ArgumentError("Normalize: a mean must be finite, got " + std::to_string(m));
     for (float s : std_)
-      if (!(s > 0))
-        throw ArgumentError("Normalize: a standard deviation must be > 0, got " + std::to_string(s));
+      if (!(s > 0) || !std::isfinite(s))
+        throw ArgumentError("Normalize: a standard deviation must be finite and > 0, got " +
+                            std::to_string(s));
   }
 
   void operator()(Image& image, const TransformDraw&) const {
@@ -68,11 +96,14 @@ class Normalize {
     if (mean_.size() != 1 && mean_.size() != std::size_t(image.channels))
       throw ArgumentError("Normalize: expected a mean for each of " + std::to_string(image.channels) +
                           " channels, got " + std::to_string(mean_.size()));
-    const std::size_t area = std::size_t(image.height) * std::size_t(image.width);
+    const std::size_t area = image.area();
     for (std::size_t c = 0; c < std::size_t(image.channels); ++c) {
       const float mean = mean_[mean_.size() == 1 ? 0 : c], std = std_[std_.size() == 1 ? 0 : c];
       float* const values = image.values + c * area;
-      for (std::size_t i = 0; i < area; ++i) values[i] = (values[i] - mean) / std;
+      std::size_t i = 0;
+      for (const auto m = splat(mean), d = splat(std); i + lanes<float> <= area; i += lanes<float>)
+        store(values + i, (load(values + i) - m) / d);
+      for (; i < area; ++i) values[i] = (values[i] - mean) / std;
     }
   }
 
@@ -81,12 +112,13 @@ class Normalize {
 };
 
 /// Transforms one after another: Compose{ToTensor{}, Normalize{0.1307f, 0.3081f}}.
-template <class... Transforms>
+template <Transform... Transforms>
 class Compose {
  public:
   explicit Compose(Transforms... t) : transforms_(std::move(t)...) {}
-  void operator()(Image& image, const TransformDraw& draw) const {
-    std::apply([&](const auto&... t) { (t(image, draw), ...); }, transforms_);
+  void operator()(Image& image, TransformDraw draw) const {
+    draw.place *= 64;  // a Compose within a Compose has places of its own
+    std::apply([&](const auto&... t) { ((++draw.place, t(image, std::as_const(draw))), ...); }, transforms_);
   }
 
  private:

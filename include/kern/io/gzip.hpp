@@ -2,6 +2,10 @@
 #pragma once
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,28 +13,25 @@
 
 namespace kern::io {
 
-/// The bytes of a file, unpacked if it is gzipped (several members one after another too), as they are if
-/// not. Throws DataError for a file that can't be read, is cut off, damaged, or has something else behind the
-/// gzip data.
+/// The bytes of a file, unpacked if it is gzipped (RFC 1952; several members one after another, too), as they
+/// are if not. Throws DataError for a file that can't be read, is cut off, damaged, or has something else
+/// behind the gzip data.
 inline data::Bytes read_gzip(const std::string& path) {
-  struct CloseFile {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw DataError(path + ": cannot be opened for reading");
-  data::Bytes packed;
-  std::uint8_t block[1 << 16];
-  for (std::size_t n; (n = std::fread(block, 1, sizeof block, file.get())) > 0;)
-    packed.insert(packed.end(), block, block + n);
-  if (std::ferror(file.get())) throw DataError(path + ": cannot be read (is it a folder?)");
-  if (packed.size() < 2 || packed[0] != 0x1f || packed[1] != 0x8b) return packed;
+  data::Bytes packed = data::detail::read_bytes(path);
+  if (!data::detail::is_gzip(packed)) return packed;
 
   z_stream z{};
   if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) throw DataError(path + ": zlib cannot be started");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&z, &inflateEnd);
   data::Bytes out;
+  // The last four bytes say how long it is; believed only as far as deflate can pack at all.
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < 4 && i < packed.size(); ++i)
+    length = length << 8 | packed[packed.size() - 1 - i];
+  out.reserve(std::min(length, packed.size() * 1032));
+
+  std::array<std::uint8_t, 1 << 15> block;
   std::size_t at = 0;  // of packed, handed to zlib; avail_in of them not yet read
-  auto position = [&] { return std::to_string(at - z.avail_in); };
   for (;;) {
     if (z.avail_in == 0) {
       const std::size_t n = std::min<std::size_t>(packed.size() - at, 1u << 30);
@@ -38,23 +39,24 @@ inline data::Bytes read_gzip(const std::string& path) {
       z.avail_in = uInt(n);
       at += n;
     }
-    z.next_out = block;
-    z.avail_out = sizeof block;
+    z.next_out = block.data();
+    z.avail_out = uInt(block.size());
     const int status = inflate(&z, Z_NO_FLUSH);
-    out.insert(out.end(), block, block + (sizeof block - z.avail_out));
+    out.insert(out.end(), block.data(), block.data() + (block.size() - z.avail_out));
+    const std::size_t next = at - z.avail_in;
     if (status == Z_STREAM_END) {
-      const std::size_t next = at - z.avail_in;
       if (next == packed.size()) return out;
-      if (packed.size() - next < 2 || packed[next] != 0x1f || packed[next + 1] != 0x8b)
-        throw DataError(path + ": has " + std::to_string(packed.size() - next) +
-                        " bytes behind the end of its gzip data at byte " + std::to_string(next));
+      if (!data::detail::is_gzip(packed, next))
+        throw DataError(path + ": its gzip data ends at byte " + std::to_string(next) + ", but " +
+                        std::to_string(packed.size() - next) + " other bytes follow");
       inflateReset(&z);
-    } else if (status == Z_BUF_ERROR ||
-               (status == Z_OK && z.avail_in == 0 && at == packed.size() && z.avail_out != 0)) {
-      throw DataError(path + ": its gzip data is cut off: it ends at byte " + position() +
-                      " in the middle of a member");
+    } else if (status == Z_BUF_ERROR) {  // no input is left
+      throw DataError(path + ": its gzip data is cut off: the file ends at byte " + std::to_string(next) +
+                      " in the middle of it");
+    } else if (status == Z_MEM_ERROR) {
+      throw DataError(path + ": not enough memory to unpack it");
     } else if (status != Z_OK) {
-      throw DataError(path + ": its gzip data is damaged near byte " + position() +
+      throw DataError(path + ": its gzip data is damaged near byte " + std::to_string(next) +
                       (z.msg ? std::string(" (") + z.msg + ")" : ""));
     }
   }

@@ -1,0 +1,29 @@
+// What a loader gives and a trainer takes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "../tensor/view.hpp"
+
+namespace kern::data {
+
+namespace detail {
+template <class Sample>
+struct BatchShape;
+template <int... E>
+struct BatchShape<Shape<E...>> {
+  using type = Shape<dyn, E...>;
+};
+}  // namespace detail
+
+/// Samples and their classes; valid until the loader gives the next batch.
+template <class Sample>
+struct Batch {
+  using Images = TensorView<const float, typename detail::BatchShape<Sample>::type>;
+  Images images;  ///< (N, channels, height, width)
+  std::span<const std::int32_t> labels;
+  std::size_t size() const { return labels.size(); }
+};
+
+}  // namespace kern::data
