@@ -8,12 +8,14 @@
 using namespace kern;
 using namespace kern::nn;
 
+// region net
 using LeNet = Sequential<                     // (1, 28, 28)
     Named<"conv1", Conv2d<1, 16, 3>>, ReLU,   // (16, 26, 26)
     Named<"conv2", Conv2d<16, 32, 3>>, ReLU,  // (32, 24, 24)
     MaxPool2d<2>, Dropout2d<0.25>, Flatten,   // 32 * 12 * 12
     Named<"fc1", Linear<4608, 128>>, ReLU, Dropout<0.5>, Named<"fc2", Linear<128, 10>>, LogSoftmax>;
 static_assert(param_count<LeNet, Input<1, 28, 28>> == 596'042);
+// endregion
 
 int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "examples/data";

@@ -8,6 +8,7 @@
 #include "graph/model.hpp"
 #include "graph/summary.hpp"
 #include "nn/nn.hpp"
+#include "tensor/print.hpp"
 #include "tensor/random.hpp"
 #include "tensor/tensor.hpp"
 #include "train/cross_entropy_loss.hpp"
