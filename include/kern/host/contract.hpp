@@ -37,13 +37,13 @@ inline constexpr int panel = 2;
 inline constexpr int max_rows = register_count == 32 ? 14 : 6;
 inline constexpr int usual_rows = register_count == 32 ? 8 : 6;
 
-/// The tile height for rows that come in runs of `run` (dyn: unknown): one that divides the run, so that the
-/// offsets of a tile's rows are constants, if there is one large enough to hide the multiply-adds' latency.
-constexpr int tile_rows(int run) {
-  if (run != dyn)
-    for (int r = max_rows; r >= (register_count == 32 ? 7 : 4); --r)
-      if (run % r == 0) return r;
-  return usual_rows;
+/// The tile height for a walk over rows (dyn: unknown). Best is one that divides its runs, so that the
+/// offsets of a tile's rows are constants, if it is large enough to hide the multiply-adds' latency.
+constexpr int tile_rows(const Walk& row) {
+  if (row.inner == dyn) return usual_rows;
+  for (int r = max_rows; r >= (register_count == 32 ? 7 : 5); --r)
+    if (row.inner % r == 0) return r;
+  return row.outer != dyn && row.size() <= max_rows ? row.size() : usual_rows;
 }
 
 /// The first `valid` rows of a tile of C: R rows of V registers. Row r of A is at a[at[r]].
@@ -84,7 +84,7 @@ template <int R, int V, bool Add, class T>
 /// first row and at B's first of these columns, c likewise.
 template <int V, bool Add, class T, class D>
 void contract(D d, int rows, const T* a, const T* b, T* c) {
-  constexpr int run = D::value.row.inner, R = tile_rows(run);
+  constexpr int run = D::value.row.inner, R = tile_rows(D::value.row);
   const Product p = d.get();
   if constexpr (run != dyn && run % R == 0) {
     for (int o = 0, r = 0; r < rows; ++o)

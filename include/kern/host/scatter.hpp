@@ -37,6 +37,12 @@ constexpr ScatterBlock scatter_block(int kh, int row_vectors) {
   return {std::min(kh, std::max(1, most / row_vectors)), row_vectors};
 }
 
+/// Output rows that are taken at a time, all channels of them: few, so that the inputs they touch stay in the
+/// nearest cache; but enough that a channel has some hits. It fixes the order of sums, too.
+constexpr int scatter_band(const Contraction& c) {
+  return std::min(c.out_h(), std::max(1, (15 + c.out_w()) / c.out_w()));
+}
+
 /// Registers in one row of a turned kernel, and elements of a whole one.
 template <class T>
 constexpr int turned_row(const Contraction& c) {
@@ -49,15 +55,15 @@ constexpr int turned_kernel(const Contraction& c) {
 /// Elements of work space: a channel's hits, and where each element of a pool window stands.
 template <class T>
 constexpr std::size_t scatter_scratch(const Contraction& c) {
-  const std::size_t bytes = std::size_t(c.out_h() * c.out_w() + 1) * sizeof(Hit<T>) +
+  const std::size_t bytes = std::size_t(scatter_band(c) * c.out_w() + 1) * sizeof(Hit<T>) +
                             std::size_t(c.pool_h * c.pool_w) * sizeof(int);
   return bytes / sizeof(T) + 2;
 }
 
 /// One block of one channel's kernel, all its hits. `row` is one input row.
 template <bool DataGradient, int Rows, int V, class T>
-void scatter_hits(const Hit<T>* hit, const Hit<T>* end, int row, int turned_row, const T* x, const T* w,
-                  T* dx, T* dw) {
+void scatter_hits(const Hit<T>* hit, const Hit<T>* end, std::ptrdiff_t row, int turned_row, const T* x,
+                  const T* w, T* dx, T* dw) {
   constexpr int L = lanes<T>;
   vec<T> sum[Rows][V], weight[Rows][V];
 #pragma GCC unroll 16
@@ -69,14 +75,19 @@ void scatter_hits(const Hit<T>* hit, const Hit<T>* end, int row, int turned_row,
     }
   for (; hit != end; ++hit) {
     const vec<T> g = splat(hit->g);
+    const std::ptrdiff_t at = hit->at;  // read once: as far as the compiler sees, dx may lie over the hits
 #pragma GCC unroll 16
-    for (int a = 0; a < Rows; ++a)
+    for (int a = 0; a < Rows; ++a) {
+      const T* const from = x + at + a * row;
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) {
-        const int e = hit->at + a * row + v * L;
-        sum[a][v] += g * load(x + e);
-        if constexpr (DataGradient) store(dx + e, load(dx + e) + g * weight[a][v]);
+        sum[a][v] += g * load(from + v * L);
+        if constexpr (DataGradient) {
+          T* const to = dx + at + a * row + v * L;
+          store(to, load(to) + g * weight[a][v]);
+        }
       }
+    }
   }
 #pragma GCC unroll 16
   for (int a = 0; a < Rows; ++a)
@@ -91,9 +102,10 @@ void scatter_hits(ScatterBlock block, const Hit<T>* hit, const Hit<T>* end, int 
   constexpr int L = lanes<T>;
   for (; hit != end; ++hit) {
     const vec<T> g = splat(hit->g);
+    const int at = hit->at;
     for (int a = 0; a < block.rows; ++a)
       for (int v = 0; v < block.vectors; ++v) {
-        const int e = hit->at + a * row + v * L, t = a * turned_row + v * L;
+        const int e = at + a * row + v * L, t = a * turned_row + v * L;
         store(dw + t, load(dw + t) + g * load(x + e));
         if constexpr (DataGradient) store(dx + e, load(dx + e) + g * load(w + t));
       }
@@ -120,12 +132,13 @@ void scatter_channel(D d, const Hit<T>* hit, const Hit<T>* end, const T* x, cons
     for (int v = 0; v < vectors; v += block.vectors) {
       const ScatterBlock part{std::min(block.rows, c.kh - a), std::min(block.vectors, vectors - v)};
       const int e = a * row + v * L, t = (a * vectors + v) * L;
+      T* const to = DataGradient ? dx + e : nullptr;
       if constexpr (all_known(D::value)) {
         constexpr ScatterBlock known = scatter_block(D::value.kh, turned_row<T>(D::value));
         constexpr ScatterBlock last{(D::value.kh - 1) % known.rows + 1,
                                     (turned_row<T>(D::value) - 1) % known.vectors + 1};
         const auto run = [&]<int Rows, int V>() {
-          scatter_hits<DataGradient, Rows, V>(hit, end, row, vectors * L, x + e, w + t, dx + e, dw + t);
+          scatter_hits<DataGradient, Rows, V>(hit, end, row, vectors * L, x + e, w + t, to, dw + t);
         };
         if (part.rows == known.rows && part.vectors == known.vectors)
           run.template operator()<known.rows, known.vectors>();
@@ -134,7 +147,7 @@ void scatter_channel(D d, const Hit<T>* hit, const Hit<T>* end, const T* x, cons
         else
           run.template operator()<last.rows, known.vectors>();
       } else {
-        scatter_hits<DataGradient>(part, hit, end, row, vectors * L, x + e, w + t, dx + e, dw + t);
+        scatter_hits<DataGradient>(part, hit, end, row, vectors * L, x + e, w + t, to, dw + t);
       }
     }
 }
@@ -144,31 +157,34 @@ template <bool DataGradient, class T, class D>
 void scatter(D d, const T* x, const T* turned, const T* dy, const WindowIndex* argmax, T* dx, T* dw,
              T* scratch) {
   const Contraction c = d.get();
-  const int outputs = c.out_h() * c.out_w();
+  const int band = scatter_band(c);
   auto* const hits = reinterpret_cast<Hit<T>*>(scratch);
-  auto* const window = reinterpret_cast<int*>(hits + outputs + 1);
+  auto* const window = reinterpret_cast<int*>(hits + band * c.out_w() + 1);
   const int step_h = c.stride_h * c.w * c.ci, step_w = c.stride_w * c.ci;
   for (int a = 0; a < c.pool_h; ++a)
     for (int b = 0; b < c.pool_w; ++b) window[a * c.pool_w + b] = a * step_h + b * step_w;
   const bool narrow = DataGradient && c.ci % lanes<T> != 0;
   if constexpr (DataGradient) std::fill_n(dx, c.in_size(), T{});
-  for (int o = 0; o < c.co; ++o) {
-    Hit<T>* end = hits;
-    for (int i = 0; i < c.out_h(); ++i) {
-      const int from = c.out_origin() + i * c.out_pitch() + o;
-      for (int j = 0; j < c.out_w(); ++j) {
-        const T g = dy[from + j * c.cols];
-        const int in_window = c.pooled() ? window[argmax[from + j * c.cols]] : 0;
-        *end = {i * c.pool_h * step_h + j * c.pool_w * step_w + in_window, g};
-        end += g != T{};
+  for (int first = 0; first < c.out_h(); first += band) {
+    const int last = std::min(c.out_h(), first + band);
+    for (int o = 0; o < c.co; ++o) {
+      Hit<T>* end = hits;
+      for (int i = first; i < last; ++i) {
+        const int from = c.out_origin() + i * c.out_pitch() + o;
+        for (int j = 0; j < c.out_w(); ++j) {
+          const T g = dy[from + j * c.cols];
+          const int in_window = c.pooled() ? window[argmax[from + j * c.cols]] : 0;
+          *end = {i * c.pool_h * step_h + j * c.pool_w * step_w + in_window, g};
+          end += g != T{};
+        }
       }
-    }
-    const int at = o * turned_kernel<T>(c);
-    if (narrow) {
-      scatter_channel<false>(d, hits, end, x, turned + at, dx, dw + at);
-      scatter_narrow(c, hits, end, turned + at, dx);
-    } else {
-      scatter_channel<DataGradient>(d, hits, end, x, turned + at, dx, dw + at);
+      const int at = o * turned_kernel<T>(c);
+      if (narrow) {
+        scatter_channel<false>(d, hits, end, x, turned + at, dx, dw + at);
+        scatter_narrow(c, hits, end, turned + at, dx);
+      } else {
+        scatter_channel<DataGradient>(d, hits, end, x, turned + at, dx, dw + at);
+      }
     }
   }
 }
