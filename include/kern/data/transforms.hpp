@@ -100,10 +100,11 @@ class Normalize {
     for (std::size_t c = 0; c < std::size_t(image.channels); ++c) {
       const float mean = mean_[mean_.size() == 1 ? 0 : c], std = std_[std_.size() == 1 ? 0 : c];
       float* const values = image.values + c * area;
-      std::size_t i = 0;
-      for (const auto m = splat(mean), d = splat(std); i + lanes<float> <= area; i += lanes<float>)
+      const std::size_t whole = area - area % std::size_t(lanes<float>);
+      const auto m = splat(mean), d = splat(std);
+      for (std::size_t i = 0; i < whole; i += std::size_t(lanes<float>))
         store(values + i, (load(values + i) - m) / d);
-      for (; i < area; ++i) values[i] = (values[i] - mean) / std;
+      for (std::size_t i = whole; i < area; ++i) values[i] = (values[i] - mean) / std;
     }
   }
 

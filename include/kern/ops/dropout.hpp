@@ -1,5 +1,6 @@
 // Dropout. The mask is a function of (seed, layer, step, sample, pixel, channel) alone: `keep` is its one
-// owner, for forward and backward, for every backend and any number of threads.
+// owner, for forward and backward, for every backend and any number of threads. Pixel and channel are those
+// of the image, also behind Flatten, which moves nothing.
 #pragma once
 #include <type_traits>
 
