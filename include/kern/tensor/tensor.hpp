@@ -61,9 +61,9 @@ int arange_count(Number start, Number end, Number step) {
     count = std::ceil((end - start) / step);
   }
   if (count >= 0 && count <= std::numeric_limits<int>::max()) return int(count);
-  char text[160];
-  std::snprintf(text, sizeof text, "arange: from %.17g to %.17g in steps of %.17g: expected %s",
-                double(start), double(end), double(step),
+  char text[200];
+  std::snprintf(text, sizeof text, "arange: from %g to %g in steps of %g: expected %s", double(start),
+                double(end), double(step),
                 step == 0   ? "a step that is not zero"
                 : count > 0 ? "at most 2147483647 values"
                             : "finite bounds and a step that leads from one to the other");
@@ -152,10 +152,9 @@ class Tensor<T, S, Host> {
         // Unsigned: the value lies between start and end, though the product may wrap.
         const auto value = Number(std::uint64_t(start) + std::uint64_t(i) * std::uint64_t(step));
         if (!fits(value))
-          throw ArgumentError("arange: expected values up to " +
-                              std::to_string(std::numeric_limits<T>::max()) + " and from " +
-                              std::to_string(std::numeric_limits<T>::min()) + ", got " +
-                              std::to_string(value));
+          throw ArgumentError(
+              "arange: expected values from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+              std::to_string(std::numeric_limits<T>::max()) + ", got " + std::to_string(value));
         t.data()[i] = T(value);
       } else {
         t.data()[i] = T(start + i * step);

@@ -1,0 +1,16 @@
+// error: copy_from: the shapes differ
+// A copy between tensors whose shapes are known and differ.
+#include <kern/tensor/tensor.hpp>
+using namespace kern;
+
+#ifdef FIXED
+using From = Shape<2, 3>;
+#else
+using From = Shape<3, 2>;
+#endif
+
+int main() {
+  Tensor<float, Shape<2, 3>> to;
+  const Tensor<float, From> from{1, 2, 3, 4, 5, 6};
+  to.copy_from(from);
+}
