@@ -111,8 +111,7 @@ TEST_CASE("random transforms: numbers of their own for seed, epoch, sample and p
   const auto second =
       apply(Compose{ToTensor{}, [](Image&, const TransformDraw&) {}, Noise{}}, 1, 4, 4, black, draw);
   CHECK(a != second);
-  const auto inner =
-      apply(Compose{ToTensor{}, Compose{[](Image&, const TransformDraw&) {}, Noise{}}}, 1, 4, 4, black, draw);
+  const auto inner = apply(Compose{ToTensor{}, Compose{Noise{}}}, 1, 4, 4, black, draw);
   CHECK(a != inner);
   CHECK(second != inner);
   // By the formula: place 2 of the Compose, group 0.
