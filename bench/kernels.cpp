@@ -22,32 +22,33 @@ double thread_seconds() {
   return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-/// Multiply-adds a second.
-double probe() {
-  constexpr int chains = 12;
-  std::vector<double> rates;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    vec<float> sum[chains];
-    for (int i = 0; i < chains; ++i) sum[i] = splat(float(i));
-    const vec<float> factor = splat(0.999f), term = splat(0.01f);
-    constexpr int n = 100000;
-    const double start = thread_seconds();
-    for (int k = 0; k < n; ++k) {
-      for (int i = 0; i < chains; ++i) sum[i] = sum[i] * factor + term;
-      // Keeps the compiler from running one chain after the other, and the chains in registers.
+/// Multiply-adds a second, timed once.
+[[gnu::noinline]] double probe_once() {
+  constexpr int chains = 12, n = 100000;
+  vec<float> sum[chains];
+  for (int i = 0; i < chains; ++i) sum[i] = splat(float(i));
+  const vec<float> factor = splat(0.999f), term = splat(0.01f);
+  const double start = thread_seconds();
+  for (int k = 0; k < n; ++k) {
+    for (int i = 0; i < chains; ++i) sum[i] = sum[i] * factor + term;
+    // Keeps the compiler from running one chain after the other.
 #if defined(__aarch64__)
-      asm volatile("" ::"w"(sum[0]), "w"(sum[1]));
+    asm volatile("" ::"w"(sum[0]), "w"(sum[1]));
 #else
-      asm volatile("" ::"v"(sum[0]), "v"(sum[1]));
+    asm volatile("" ::"v"(sum[0]), "v"(sum[1]));
 #endif
-    }
-    rates.push_back(double(n) * chains * lanes<float> / (thread_seconds() - start));
-    float total = 0;
-    for (int i = 0; i < chains; ++i) total += sum[i][0];
-    benchmark::DoNotOptimize(total);
   }
+  const double seconds = thread_seconds() - start;
+  float total = 0;
+  for (int i = 0; i < chains; ++i) total += sum[i][0];
+  benchmark::DoNotOptimize(total);
+  return double(n) * chains * lanes<float> / seconds;
+}
+double probe() {
+  std::vector<double> rates;
+  for (int i = 0; i < 5; ++i) rates.push_back(probe_once());
   std::sort(rates.begin(), rates.end());
-  return rates[rates.size() / 2];
+  return rates[2];
 }
 
 /// Runs f and reports `macs` multiply-adds a call.
