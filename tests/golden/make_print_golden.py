@@ -120,6 +120,8 @@ for n in range(5, 10):
     case(f"dtype_at_the_end_of_the_line_{n}", [1.5], [n], "float64")
 for n in range(17, 25):
     case(f"dtype_at_the_end_of_the_line_int_{n}", [1], [n], "int32")
+for n in range(15, 20):
+    case(f"dtype_at_the_end_of_the_last_line_{n}", [1], [2, n], "int32")
 
 # Dimensions.
 case("column", mixed, [5, 1])
