@@ -17,8 +17,8 @@ struct Record {
 };
 
 /// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
-/// get() is called from the loader's thread, for one index below size() at a time; what it throws comes out
-/// of the loop over the loader.
+/// get() is called for one index below size() at a time, by a loader's thread or by the one that loops over
+/// it; what it throws comes out of the loop.
 template <class D>
 concept Dataset = requires(const D& d, std::size_t i) {
   typename D::Sample;

@@ -29,10 +29,10 @@ struct DataLoaderOptions {
 };
 
 /// Gives a data set batch by batch: for (const auto& batch : loader). A thread prepares the next batch
-/// meanwhile. With shuffle each epoch has an order of its own: the indices sorted by Philox keys of (seed,
-/// epoch), so the order depends on nothing else. One loop at a time; leaving it early is fine. What the data
-/// set or a transform throws comes out of the loop, at the batch that it belongs to. After the first epoch
-/// nothing allocates.
+/// meanwhile; if it has not begun when that is needed, the loop's own does. With shuffle each epoch has an
+/// order of its own: the indices sorted by Philox keys of (seed, epoch), so the order depends on nothing
+/// else. One loop at a time; leaving it early is fine. What the data set or a transform throws comes out of
+/// the loop, at the batch that it belongs to. After the first epoch nothing allocates.
 template <Dataset Set, Transform Change>
 class DataLoader {
  public:
@@ -46,7 +46,7 @@ class DataLoader {
         options_(checked(options, set_)),
         order_(set_.size()),
         slots_{Slot(full_batch()), Slot(full_batch())},
-        background_([this](std::uint32_t number) { fill(slots_[number % 2], number - first_); }) {}
+        background_([this](std::uint32_t number) { fill(number); }) {}
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
   ~DataLoader() { abandoned_.store(true, std::memory_order_relaxed); }
@@ -144,26 +144,24 @@ class DataLoader {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
   }
 
-  /// Waits until the thread has left the epoch before, then lets it begin this one.
+  /// Waits until the thread has left the epoch before, then lays out this one.
   void start() {
     ++loop_;
     batches_ = given_ = 0;
     abandoned_.store(true, std::memory_order_relaxed);
-    background_.wait(background_.asked());
+    background_.cancel();
     abandoned_.store(false, std::memory_order_relaxed);
     make_order(epoch_, order_, keys_);
     first_ = background_.asked();
     running_epoch_ = epoch_++;
     batches_ = size();
-    ask(2);
   }
   /// The next batch, or false at the epoch's end. The slot given before is free from here on.
   bool next(Batch& batch) {
     if (given_ == batches_) return false;
-    if (given_ > 0) ask(given_ + 2);
-    background_.wait(first_ + std::uint32_t(given_) + 1);
-    Slot& s = slots_[(first_ + std::uint32_t(given_)) % 2];
-    ++given_;
+    const std::uint32_t number = first_ + std::uint32_t(given_++);
+    background_.need(number, number + (given_ < batches_ ? 2 : 1), [this](std::uint32_t n) { fill(n); });
+    Slot& s = slots_[number % 2];
     if (s.error) {
       batches_ = given_;
       std::rethrow_exception(std::exchange(s.error, nullptr));
@@ -171,11 +169,9 @@ class DataLoader {
     batch = Batch{typename Batch::Images(s.images.data(), int(s.count)), {s.labels.data(), s.count}};
     return true;
   }
-  /// The thread may make the epoch's batches below `end`.
-  void ask(std::size_t end) { background_.ask(first_ + std::uint32_t(std::min(end, batches_))); }
-
-  void fill(Slot& s, std::uint32_t number) {
-    const std::size_t first = std::size_t(number) * std::size_t(options_.batch_size);
+  void fill(std::uint32_t number) {
+    Slot& s = slots_[number % 2];
+    const std::size_t first = std::size_t(number - first_) * std::size_t(options_.batch_size);
     s.count = std::min(std::size_t(options_.batch_size), order_.size() - first);
     s.error = nullptr;
     try {
