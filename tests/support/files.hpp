@@ -33,6 +33,7 @@ class Folder {
 
 inline std::string write(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::filesystem::remove(path);  // ext4 flushes a file that is overwritten to the disk
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
   if (!out.flush()) throw std::runtime_error("cannot write " + path);
