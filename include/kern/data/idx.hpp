@@ -61,7 +61,7 @@ inline Bytes read_bytes(const std::string& path) {
 }  // namespace detail
 
 /// The bytes of a file as they are. Throws DataError that names the file, also for one that is still gzipped.
-inline Bytes read_file(const std::string& path) {
+[[gnu::cold]] inline Bytes read_file(const std::string& path) {
   Bytes bytes = detail::read_bytes(path);
   if (detail::is_gzip(bytes))
     throw DataError(path + ": is still gzipped (its first bytes are 1f 8b): " + detail::how_to_unpack());
@@ -78,7 +78,7 @@ struct Idx {
 
 /// Reads an IDX file of unsigned bytes of this rank: 1 for labels, 3 for images. Throws DataError for
 /// anything else, a wrong length included.
-inline Idx read_idx(const std::string& path, int rank, Reader reader = read_file) {
+[[gnu::cold]] inline Idx read_idx(const std::string& path, int rank, Reader reader = read_file) {
   Idx idx;
   idx.bytes = reader(path);
   const Bytes& b = idx.bytes;

@@ -22,7 +22,8 @@ class Mnist {
   /// have a dash or a dot (train-images-idx3-ubyte, train-images.idx3-ubyte) and, with a reader that unpacks,
   /// end in .gz. Throws DataError for a file that is missing or wrong, counts that differ, and a label that
   /// is not a class.
-  explicit Mnist(const std::string& folder, Split split = Split::train, Reader reader = read_file) {
+  [[gnu::cold]] explicit Mnist(const std::string& folder, Split split = Split::train,
+                               Reader reader = read_file) {
     const std::string part = split == Split::train ? "train" : "t10k";
     const std::string image_file = find(folder, part + "-images", "idx3-ubyte", reader);
     const std::string label_file = find(folder, part + "-labels", "idx1-ubyte", reader);
@@ -51,8 +52,8 @@ class Mnist {
   static constexpr std::size_t pixels = 28 * 28;
 
   /// The first file that there is, of all the names that it may have.
-  static std::string find(const std::string& folder, const std::string& stem, const std::string& kind,
-                          Reader reader) {
+  [[gnu::cold]] static std::string find(const std::string& folder, const std::string& stem,
+                                        const std::string& kind, Reader reader) {
     const std::string in = folder.empty() ? "." : folder;
     std::string packed;
     for (const std::string& place : {in, in + "/MNIST/raw"})

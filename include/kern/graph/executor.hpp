@@ -27,7 +27,7 @@ class Executor {
   using PlanType = std::remove_const_t<decltype(structure)>;
 
   template <class Device>
-  Executor(Dims in, const Device& device) : plan_(make_plan<Net>(in, layout_of<Backend>)), backend_(device) {
+  [[gnu::cold]] Executor(Dims in, const Device& device) : plan_(plan_for(in)), backend_(device) {
     if (plan_.fault.kind != Mismatch::none) return;
     parameters_ = Buffer<T>(plan_.stored);
     std::size_t scratch = 0;
@@ -63,7 +63,7 @@ class Executor {
   const Buffer<T>& gradients() const { return gradients_; }
 
   /// Runs n samples (PyTorch's layout) through all stages, dropout off. -> the outputs, as stored.
-  const T* infer(const T* samples, int n) {
+  [[gnu::noinline]] const T* infer(const T* samples, int n) {
     reserve_inference(n);
     prepare_forward();
     const int threads = backend_.threads();
@@ -95,7 +95,7 @@ class Executor {
   /// Runs n samples through the first Stages stages, keeping what backward() needs. -> their outputs, as
   /// stored.
   template <int Stages = stages>
-  const T* forward(const T* samples, int n, Draw draw) {
+  [[gnu::noinline]] const T* forward(const T* samples, int n, Draw draw) {
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
@@ -117,7 +117,7 @@ class Executor {
   /// The gradients of all parameters, after forward<Stages>() of n samples; with InputGradient also
   /// dL/d(samples).
   template <int Stages = stages, bool InputGradient = false>
-  void backward(int n) {
+  [[gnu::noinline]] void backward(int n) {
     if (!prepared_backward_) {
       each<0, stages>([&]<int I>() {
         if constexpr (structure.stage[I].has_parameters())
@@ -191,6 +191,12 @@ class Executor {
     }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
   }
 
+  static PlanType plan_for([[maybe_unused]] Dims in) {
+    if constexpr (Erased)
+      return make_plan<Net>(in, layout_of<Backend>);
+    else
+      return structure;
+  }
   /// Stage I's numbers as a value.
   template <int I, class Stage>
   static constexpr auto numbers_of(const Stage& s) {
@@ -330,7 +336,7 @@ class Executor {
   }
   int inner_samples() const { return inference_chunk * backend_.threads(); }
 
-  void reserve_training(int n) {
+  [[gnu::cold]] void reserve_training(int n) {
     if (n <= capacity_) return;
     const std::size_t count = std::size_t(n);
     if (gradients_.size() == 0) {
@@ -347,7 +353,7 @@ class Executor {
     reserve_scratch(n);
     capacity_ = n;
   }
-  void reserve_inference(int n) {
+  [[gnu::cold]] void reserve_inference(int n) {
     if (n <= inference_capacity_) return;
     const std::size_t slots = std::size_t(std::max(inner_samples(), chunked == 0 ? n : 0));
     inner_x_ = Buffer<T>(slots * std::size_t(plan_.input_size()));

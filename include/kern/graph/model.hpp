@@ -164,7 +164,10 @@ class Model
   }
 
  private:
-  Model(Dims input, Seed seed, const Device& device, int) : executor_(input, device), seed_(seed) {
+  // cold, here and elsewhere: what runs once or fails is compiled for size, which takes the compiler half the
+  // time
+  [[gnu::cold]] Model(Dims input, Seed seed, const Device& device, int)
+      : executor_(input, device), seed_(seed) {
     const Fault& f = plan().fault;
     if (f.kind != Mismatch::none)
       throw ShapeError("layer " + std::to_string(f.layer) + " (" +

@@ -128,7 +128,8 @@ class Trainer
     return {s.rows.c, s.rows.rows * s.rows.pixels, s.rows.cols};
   }
   /// -> how many samples.
-  int check(const typename Model::Batch& images, std::span<const std::int32_t> labels) const {
+  [[gnu::noinline]] int check(const typename Model::Batch& images,
+                              std::span<const std::int32_t> labels) const {
     const auto n = std::size_t(images.extent(0));
     if (n == 0) throw ArgumentError("a batch has at least 1 sample, got 0");
     if (n != labels.size())
@@ -152,7 +153,7 @@ class Trainer
   void reserve(int n) {
     if (each_.size() < std::size_t(n)) each_ = Buffer<T>(std::size_t(n));
   }
-  [[noreturn]] void refuse(const typename Model::Batch& images, int n, double loss) {
+  [[noreturn, gnu::cold]] void refuse(const typename Model::Batch& images, int n, double loss) {
     std::string what = "step " + std::to_string(steps_ + 1) + ": the loss is " +
                        (std::isnan(loss) ? "nan" : "infinite") + "; ";
     const auto size = std::size_t(model_.plan().input.size());
