@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace kern;
@@ -41,7 +42,6 @@ static_assert(!std::is_constructible_v<TensorView<double, Shape<2>>, Tensor<floa
 static_assert(std::is_constructible_v<Tensor<float, Shape<dyn, 3>>, int>);
 static_assert(!std::is_convertible_v<int, Tensor<float, Shape<dyn, 3>>>);
 static_assert(!std::is_constructible_v<Tensor<float, Shape<2, 3>>, int>);
-static_assert(!std::is_default_constructible_v<Tensor<float, Shape<dyn, dyn>>>);
 
 TEST_CASE_TEMPLATE("a new tensor holds zeros, on the heap, aligned to 64 bytes", T, float, double, bool,
                    std::int8_t, std::uint8_t, std::int16_t, std::int32_t, std::int64_t, std::uint64_t) {
@@ -64,6 +64,17 @@ TEST_CASE("dyn extents go to their places in order") {
   CHECK_THROWS_WITH_AS((Tensor<float, Shape<dyn, 3>>(-2)),
                        "extent of a tensor: expected 0 to 2147483647, got -2", ArgumentError);
   CHECK_THROWS_AS((Tensor<double, Shape<dyn, dyn>>::zeros(1 << 30, 1 << 30)), ArgumentError);
+}
+
+TEST_CASE("without extents, dyn ones are 0") {
+  Tensor<float, Shape<dyn, 3>> t;
+  CHECK(extents(t) == std::vector<int>{0, 3});
+  CHECK(t.size() == 0);
+  t = Tensor<float, Shape<dyn, 3>>::ones(2);
+  CHECK(extents(t) == std::vector<int>{2, 3});
+  CHECK(extents(Tensor<int, Shape<dyn>>{}) == std::vector<int>{0});
+  CHECK(extents(Tensor<int, Shape<dyn, dyn>>{}) == std::vector<int>{0, 0});
+  CHECK(std::vector<Tensor<float, Shape<dyn>>>(3)[2].size() == 0);
 }
 
 TEST_CASE("from values, flat") {
@@ -215,6 +226,9 @@ TEST_CASE("elements, parts and other shapes, read and written") {
   CHECK(c.extent(1) == 3);
   static_assert(std::is_same_v<decltype(c[0]), TensorView<const int, Shape<3>>>);
   static_assert(std::is_same_v<decltype(c.reshape<Shape<dyn>>()), TensorView<const int, Shape<dyn>>>);
+  CHECK_THROWS_WITH_AS(c.extent(2), "dimension 2 of a tensor of shape (2, 3): expected 0 to 1",
+                       ArgumentError);
+  CHECK_THROWS_AS(a.extent(-1), ArgumentError);
   CHECK_THROWS_WITH_AS(a.at(2, 0),
                        "index 2 is out of range for dimension 0 with extent 2 of a tensor of shape (2, 3)",
                        ArgumentError);
@@ -241,6 +255,27 @@ TEST_CASE("copying between tensors and views of equal shape") {
   CHECK(elements(d) == std::vector<double>{5, 6, 7, 8});
   CHECK_THROWS_WITH_AS((Tensor<double, Shape<3, 2>>::copy_of(b.view())), "expected shape (3, 2), got (2, 2)",
                        ShapeError);
+}
+
+TEST_CASE("a view's elements become a tensor of their own") {
+  Tensor<int, Shape<2, 3>> a{1, 2, 3, 4, 5, 6};
+  auto row = a[1].clone();
+  static_assert(std::is_same_v<decltype(row), Tensor<int, Shape<3>>>);
+  static_assert(std::is_same_v<decltype(std::as_const(a)[1].clone()), Tensor<int, Shape<3>>>);
+  a(1, 0) = 40;
+  CHECK(elements(row) == std::vector<int>{4, 5, 6});
+  a[0].copy_from(row);
+  CHECK(elements(a) == std::vector<int>{4, 5, 6, 40, 5, 6});
+  CHECK(elements(Tensor<double, Shape<dyn>>::copy_of(row)) == std::vector<double>{4, 5, 6});
+}
+
+TEST_CASE("the only element") {
+  CHECK(Tensor<float, Shape<>>{2.5f}.item() == 2.5f);
+  const auto one = Tensor<int, Shape<1, dyn>>::full(7, 1);
+  CHECK(one.item() == 7);
+  CHECK_THROWS_WITH_AS((Tensor<int, Shape<2, 2>>()).item(),
+                       "item: expected a tensor of 1 element, got one of shape (2, 2)", ArgumentError);
+  CHECK_THROWS_AS((Tensor<int, Shape<dyn>>(0)).item(), ArgumentError);
 }
 
 TEST_CASE("a struct with a tensor is made from empty braces") {

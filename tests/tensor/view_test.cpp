@@ -110,7 +110,15 @@ TEST_CASE("a part along the first dimension is a view of the others") {
   const TensorView<int, Shape<4>> row = t[1][2];
   CHECK(row(0) == 20);
   CHECK(extents(row) == std::vector<int>{4});
-  CHECK(t[1][2][3]() == 23);
+  static_assert(std::is_same_v<decltype(row[3]), int&>);
+  CHECK(t[1][2][3] == 23);
+  t[1][2][3] = -23;
+  CHECK(v[23] == -23);
+#ifndef NDEBUG
+  CHECK_THROWS_WITH_AS(row[4],
+                       "index 4 is out of range for dimension 0 with extent 4 of a tensor of shape (4,)",
+                       ArgumentError);
+#endif
   const TensorView<int, Shape<3, dyn>> open(v.data(), 8);
   static_assert(std::is_same_v<decltype(open[0]), TensorView<int, Shape<dyn>>>);
   CHECK(open[2].size() == 8);

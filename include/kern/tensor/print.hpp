@@ -4,8 +4,8 @@
 // The rules are those of PyTorch's torch/_tensor_str.py.
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -135,14 +135,13 @@ class Printer {
   std::string number(double value) const {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-    char text[352];  // 1.8e308 has 309 digits
-    if (scientific_)
-      std::snprintf(text, sizeof text, "%.*e", digits, value);
-    else if (whole_)
-      std::snprintf(text, sizeof text, "%.0f.", value);
-    else
-      std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
+    // Not snprintf: its decimal point is the locale's. What is not scientific is at most 1e8.
+    char text[32];
+    const auto form = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
+    const auto written =
+        std::to_chars(text, text + sizeof text, value, form, whole_ && !scientific_ ? 0 : digits);
+    std::string s(text, written.ptr);
+    return whole_ && !scientific_ ? s + "." : s;
   }
   std::string cell(std::size_t at) const {
     const std::string s =

@@ -98,11 +98,13 @@ class Tensor<T, S, Host> {
   using Number = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
   static constexpr int rank = S::rank;
 
+  /// All zeros; without arguments, dyn extents are 0: for what is assigned to later.
+  Tensor() : Tensor(ExtentsOf(detail::no_extents<S>(), nullptr), nullptr) {}
   /// All zeros; dyn extents in order: Tensor<float, Shape<dyn, 3>>(n). Throws ArgumentError for a negative
   /// extent.
   template <class... N>
-    requires(given<N...>)
-  explicit(sizeof...(N) > 0) Tensor(N... n) : extents_(n...), elements_(extents_.size()) {}
+    requires(sizeof...(N) > 0 && given<N...>)
+  explicit Tensor(N... n) : Tensor(ExtentsOf(n...), nullptr) {}
   /// From values, row-major; at most one dyn extent, which follows from their number: Tensor<float, Shape<2,
   /// 3>>{1, 2, 3, 4, 5, 6}. Throws ShapeError if their number does not fit.
   template <class U = T>  // a template: where braces fit both, {{1}, {2}}, the nested ones below win
@@ -187,6 +189,11 @@ class Tensor<T, S, Host> {
     t.view().copy_from(v);
     return t;
   }
+  template <class U, class From>
+    requires(detail::may_be<From, S>())
+  static Tensor copy_of(const Tensor<U, From, Host>& t) {
+    return copy_of(t.view());
+  }
 
   Tensor clone() const { return copy_of(view()); }
   /// All of it, as a view that must not outlive it. A Tensor also converts to a view by itself: implicitly
@@ -228,13 +235,16 @@ class Tensor<T, S, Host> {
   const T& at(I... i) const {
     return view().at(i...);
   }
-  /// Views of a part, and of the whole in another shape: as TensorView's.
-  auto operator[](std::ptrdiff_t i)
+  /// The only element. Throws ArgumentError if there are more, or none.
+  T item() const { return view().item(); }
+  /// Element i of a tensor of rank 1, a view of part i of any other, and of the whole in another shape: as
+  /// TensorView's.
+  decltype(auto) operator[](std::ptrdiff_t i)
     requires(rank > 0)
   {
     return view()[i];
   }
-  auto operator[](std::ptrdiff_t i) const
+  decltype(auto) operator[](std::ptrdiff_t i) const
     requires(rank > 0)
   {
     return view()[i];
@@ -248,13 +258,9 @@ class Tensor<T, S, Host> {
     return view().template reshape<To>(n...);
   }
   /// Copies the elements of a view or a tensor of equal shape: as TensorView's.
-  template <class U, class From>
-  void copy_from(const TensorView<U, From>& v) {
-    view().copy_from(v);
-  }
-  template <class U, class From>
-  void copy_from(const Tensor<U, From, Host>& t) {
-    view().copy_from(t.view());
+  template <class Source>
+  void copy_from(const Source& source) {
+    view().copy_from(source);
   }
   void fill(T value) { view().fill(value); }
 

@@ -3,151 +3,16 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "../core/error.hpp"
-#include "../core/shape.hpp"
+#include "extents.hpp"
 
 namespace kern {
 
 namespace detail {
-
-/// The shape of T[i]: without the first extent.
-template <class S>
-struct Inner;
-template <int First, int... Rest>
-struct Inner<Shape<First, Rest...>> {
-  using type = Shape<Rest...>;
-};
-
-/// A tensor of shape From may be seen as one of shape To: the same rank, and no two known extents that
-/// differ.
-template <class From, class To>
-constexpr bool may_be() {
-  if constexpr (From::rank != To::rank) {
-    return false;
-  } else {
-    for (int i = 0; i < From::rank; ++i) {
-      const int from = From::extents[std::size_t(i)], to = To::extents[std::size_t(i)];
-      if (from != to && from != dyn && to != dyn) return false;
-    }
-    return true;
-  }
-}
-/// And no check at run time is needed.
-template <class From, class To>
-constexpr bool always_is() {
-  if constexpr (!may_be<From, To>()) {
-    return false;
-  } else {
-    for (int i = 0; i < From::rank; ++i)
-      if (To::extents[std::size_t(i)] != dyn && From::extents[std::size_t(i)] == dyn) return false;
-    return true;
-  }
-}
-
-/// How many extents of S are dyn.
-template <class S>
-constexpr int unknown_extents() {
-  int n = 0;
-  for (int e : S::extents) n += e == dyn;
-  return n;
-}
-/// N... are the dyn extents of S, in order.
-template <class S, class... N>
-concept DynExtentsOf = (std::integral<N> && ...) && int(sizeof...(N)) == unknown_extents<S>();
-
-/// What no tensor's number of elements exceeds: it and the bytes of it can be counted.
-inline constexpr std::size_t most_elements = PTRDIFF_MAX / 64;
-
-/// Run-time extents of a Shape: known ones from the type, `dyn` ones as given, in order.
-template <class S>
-class Extents {
- public:
-  static constexpr int rank = S::rank;
-  using Array = std::array<int, std::size_t(rank)>;
-
-  /// Throws ArgumentError for an extent that no int can hold, or a product that is too large.
-  template <class... N>
-    requires DynExtentsOf<S, N...>
-  constexpr explicit Extents(N... n) : at_(S::extents) {
-    if constexpr (sizeof...(N) > 0) {
-      const long long given[] = {static_cast<long long>(n)...};
-      int i = 0;
-      for (int& e : at_)
-        if (e == dyn) {
-          const long long g = given[i++];
-          if (g < 0 || g > INT32_MAX)
-            throw ArgumentError("extent of a tensor: expected 0 to 2147483647, got " + std::to_string(g));
-          e = int(g);
-        }
-    }
-    check_size();
-  }
-  /// All extents; throws ShapeError where a known one differs.
-  constexpr explicit Extents(const Array& all, std::nullptr_t) : at_(all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (S::extents[i] != dyn && S::extents[i] != all[i])
-        throw ShapeError("expected shape " + shape_string(S::extents) + ", got " + shape_string(all));
-    check_size();
-  }
-
-  constexpr const Array& all() const { return at_; }
-  constexpr int operator[](int i) const { return at_[std::size_t(i)]; }
-  constexpr std::size_t size() const {
-    std::size_t n = 1;
-    for (int d = 0; d < rank; ++d) n *= extent(d);
-    return n;
-  }
-  /// Where element (i...) stands, row-major. Throws ArgumentError for an index outside its extent.
-  template <class... I>
-  std::size_t checked_offset(I... i) const {
-    if constexpr (rank > 0) {
-      const long long index[] = {static_cast<long long>(i)...};
-      for (int d = 0; d < rank; ++d)
-        if (index[d] < 0 || index[d] >= static_cast<long long>(extent(d))) out_of_range(index[d], d);
-    }
-    return offset(i...);
-  }
-  template <class... I>
-  constexpr std::size_t offset(I... i) const {
-    std::size_t at = 0;
-    [[maybe_unused]] int d = 0;
-    ((at = at * extent(d++) + std::size_t(i)), ...);
-    return at;
-  }
-  [[noreturn]] void out_of_range(long long index, int dimension) const {
-    throw ArgumentError("index " + std::to_string(index) + " is out of range for dimension " +
-                        std::to_string(dimension) + " with extent " + std::to_string((*this)[dimension]) +
-                        " of a tensor of shape " + shape_string(at_));
-  }
-
- private:
-  // A known extent comes from the type, so that the compiler sees a constant.
-  constexpr std::size_t extent(int i) const {
-    const auto d = std::size_t(i);
-    return std::size_t(S::extents[d] != dyn ? S::extents[d] : at_[d]);
-  }
-  constexpr void check_size() const {
-    if constexpr (rank > 1) {
-      std::size_t n = 1;
-      for (int e : at_)
-        if (e == 0) return;
-      for (int e : at_) {
-        if (n > most_elements / std::size_t(e))
-          throw ArgumentError("a tensor of shape " + shape_string(at_) + " has too many elements");
-        n *= std::size_t(e);
-      }
-    }
-  }
-
-  Array at_;
-};
-
 /// What a tensor gives as a view of itself, and whether that can be a View.
 template <class Owner>
 using ViewOf = decltype(std::declval<Owner&>().view());
@@ -156,11 +21,19 @@ concept Shown = requires { typename ViewOf<Owner>; } && std::is_constructible_v<
 
 }  // namespace detail
 
-/// Elements of type T (const T: read only) in row-major order, shape S, owned by someone else: a pointer and
-/// the extents that S doesn't know. Copying a view copies neither elements nor ownership, and a const view of
-/// T still writes: like std::span.
+struct Host;
+template <class T, class S, class Device>
+class Tensor;
+
+/// Elements of type T (const T: read only) in row-major order, shape S, in a device's memory, owned by
+/// someone else. Each device has its own specialisation: only on Host can a program reach elements.
+template <class T, class S, class Device = Host>
+class TensorView;
+
+/// On Host: a pointer and the extents that S doesn't know. Copying a view copies neither elements nor
+/// ownership, and a const view of T still writes: like std::span.
 template <class T, class S>
-class TensorView {
+class TensorView<T, S, Host> {
   using ExtentsOf = detail::Extents<S>;
 
  public:
@@ -198,6 +71,7 @@ class TensorView {
   constexpr std::size_t size() const { return extents_.size(); }
   /// All extents, outermost first.
   constexpr const std::array<int, std::size_t(rank)>& shape() const { return extents_.all(); }
+  /// Throws ArgumentError if there is no such dimension.
   constexpr int extent(int dimension) const { return extents_[dimension]; }
   /// The elements, one after another.
   constexpr T* begin() const { return data_; }
@@ -219,17 +93,27 @@ class TensorView {
   T& at(I... i) const {
     return data_[extents_.checked_offset(i...)];
   }
-  /// The i-th part along the first dimension: a view of the other dimensions. Always checked: throws
-  /// ArgumentError.
-  auto operator[](std::ptrdiff_t i) const
+  /// Of rank 1: element i, as (i) gives it. Of any other: the i-th part along the first dimension, a view of
+  /// the other dimensions; always checked: throws ArgumentError.
+  decltype(auto) operator[](std::ptrdiff_t i) const
     requires(rank > 0)
   {
-    if (i < 0 || i >= extent(0)) extents_.out_of_range(i, 0);
-    using In = typename detail::Inner<S>::type;
-    std::array<int, std::size_t(rank - 1)> rest{};
-    for (int d = 1; d < rank; ++d) rest[std::size_t(d - 1)] = extent(d);
-    const detail::Extents<In> inner(rest, nullptr);
-    return TensorView<T, In>(data_ + std::size_t(i) * inner.size(), inner);
+    if constexpr (rank == 1) {
+      return (*this)(i);
+    } else {
+      if (i < 0 || i >= extent(0)) extents_.out_of_range(i, 0);
+      using In = typename detail::Inner<S>::type;
+      std::array<int, std::size_t(rank - 1)> rest{};
+      for (int d = 1; d < rank; ++d) rest[std::size_t(d - 1)] = extent(d);
+      const detail::Extents<In> inner(rest, nullptr);
+      return TensorView<T, In>(data_ + std::size_t(i) * inner.size(), inner);
+    }
+  }
+  /// The only element. Throws ArgumentError if there are more, or none.
+  T& item() const {
+    if (size() != 1)
+      throw ArgumentError("item: expected a tensor of 1 element, got one of shape " + shape_string(shape()));
+    return *data_;
   }
   /// The same elements in another shape; dyn extents in order: v.reshape<Shape<dyn, 4>>(n). A single dyn
   /// extent may be left out: what is left over goes there. Throws ShapeError if the numbers of elements
@@ -254,6 +138,11 @@ class TensorView {
   }
   /// Copies the elements of a tensor of equal shape, each as static_cast<T>. Shapes that can't be equal don't
   /// compile; others throw ShapeError, with nothing copied. The two may overlap if their types are the same.
+  template <class Source>
+    requires requires(const Source& source) { source.view(); }
+  void copy_from(const Source& source) const {
+    copy_from(source.view());
+  }
   template <class U, class From>
   void copy_from(const TensorView<U, From>& v) const {
     static_assert(detail::may_be<From, S>(), "copy_from: the shapes differ");
@@ -270,6 +159,8 @@ class TensorView {
   void fill(T value) const {
     for (T& e : *this) e = value;
   }
+  /// A tensor of its own with these elements (needs tensor.hpp).
+  auto clone() const { return Tensor<std::remove_const_t<T>, S, Host>::copy_of(*this); }
 
  private:
   template <class Wanted>
