@@ -31,7 +31,10 @@ constexpr auto layer_text() {
     } else {
       const Path p = nn::layer_paths<Net>[std::size_t(Layer)];
       int number = 0;
-      for (std::size_t i = 0; i < p.size; ++i) number = number * 10 + (p.text[i] - '0');
+      for (std::size_t i = 0; i < p.size; ++i) {
+        if (p.text[i] < '0' || p.text[i] > '9' || number > Layer) return p;
+        number = number * 10 + (p.text[i] - '0');
+      }
       return number == Layer ? Path{} : p;
     }
   }();

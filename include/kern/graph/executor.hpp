@@ -396,7 +396,8 @@ class Executor {
   Draw draw_{};
   int chunk_ = 4, capacity_ = 0, inference_capacity_ = 0;
   std::size_t forward_size_ = 0, backward_size_ = 0, partial_size_ = 0;
-  std::size_t forward_at_[stages]{}, backward_at_[stages]{}, partial_at_[stages]{};
+  static constexpr int at_least_one = stages > 0 ? stages : 1;  // a net that does not fit has none
+  std::size_t forward_at_[at_least_one]{}, backward_at_[at_least_one]{}, partial_at_[at_least_one]{};
   bool prepared_forward_ = false, prepared_backward_ = false;
   Buffer<T> parameters_, gradients_, forward_weights_, backward_weights_, partials_;
   Buffer<T> x_, y_, dy_, inner_dy_, dx_;

@@ -71,8 +71,10 @@ class Trainer
   /// Parameters are then as before.
   template <class Batch>
   float step(const Batch& batch) {
-    check_images<decltype(batch.images)>();
-    return step(typename Model::Batch(batch.images), batch.labels);
+    if constexpr (fits<decltype(batch.images)>())
+      return step(typename Model::Batch(batch.images), batch.labels);
+    else
+      return 0;
   }
   float step(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
@@ -97,8 +99,7 @@ class Trainer
   Evaluation evaluate(Loader&& loader) {
     Evaluation r;
     for (const auto& batch : loader) {
-      check_images<decltype(batch.images)>();
-      add(r, typename Model::Batch(batch.images), batch.labels);
+      if constexpr (fits<decltype(batch.images)>()) add(r, typename Model::Batch(batch.images), batch.labels);
     }
     if (r.count) r.loss /= double(r.count), r.accuracy /= double(r.count);
     return r;
@@ -111,11 +112,13 @@ class Trainer
   Model& model() { return model_; }
 
  private:
+  /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
-  static void check_images() {
-    using Got = typename std::remove_cvref_t<Images>::Extents;
-    (void)sizeof(
-        graph::Refused<detail::batch_fault<typename Model::Input::Batch, Got>(), kern::detail::Text<1>{}>);
+  static constexpr bool fits() {
+    constexpr Fault f =
+        detail::batch_fault<typename Model::Input::Batch, typename std::remove_cvref_t<Images>::Extents>();
+    (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
+    return f.kind == Mismatch::none;
   }
   static ops::ClassLayout layout(const graph::Stage& s) {
     const bool spread = s.kind == graph::Kind::contraction || s.kind == graph::Kind::window ||
