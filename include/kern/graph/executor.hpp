@@ -260,7 +260,9 @@ class Executor {
   Weights<T> weights() const {
     if constexpr (structure.stage[I].has_parameters())
       return {weight<I>(), structure.stage[I].has_bias ? parameters_.data() + plan_.stage[I].bias : nullptr,
-              forward_weights_.data() + forward_at_[I], backward_weights_.data() + backward_at_[I]};
+              forward_weights_.size() ? forward_weights_.data() + forward_at_[I] : nullptr,
+              backward_weights_.size() ? backward_weights_.data() + backward_at_[I]
+                                       : nullptr};  // in training only
     else
       return {};
   }
