@@ -82,6 +82,23 @@ TEST_CASE("an erased net takes its input's size at run time, and says what does 
                        "extent 3 of the samples: expected 8, got 9", ShapeError);
 }
 
+TEST_CASE("an erased net may be wide, flat, and know a part of its input; what it knows is checked") {
+  using Wide = Sequential<Conv2d<1, 256, 3>, ReLU, MaxPool2d<2>, Conv2d<256, 64, 3>, Flatten>;
+  Model<erase_shapes<Wide>, Input<1, dyn, dyn>> wide{Dims{1, 8, 9}};
+  CHECK(wide.plan().output().size() == 64);
+  CHECK_THROWS_WITH_AS((Model<erase_shapes<Wide>, Input<1, dyn, dyn>>{Dims{2, 8, 9}}),
+                       "extent 0 of the model's input: expected 1, got 2", ShapeError);
+  CHECK_THROWS_WITH_AS((Model<erase_shapes<Wide>, Input<1, dyn, dyn>>{Dims{1, 0, 9}}),
+                       "extent 1 of the model's input: expected at least 1, got 0", ShapeError);
+  using Flat = Sequential<Linear<5, 3>>;
+  Model<erase_shapes<Flat>, Input<dyn>> flat{Dims{5}, Seed{2}};
+  Model<Flat, Input<5>> known{Seed{2}};
+  const Tensor<float, Shape<1, 5>> x{1, 2, 3, 4, 5};
+  const auto a = flat.predict(TensorView<const float, Shape<dyn, dyn>>(x.view()));
+  const auto b = known.predict(TensorView<const float, Shape<dyn, 5>>(x.view()));
+  for (int j = 0; j < 3; ++j) CHECK(a(0, j) == b(0, j));
+}
+
 TEST_CASE("images come out as images, in PyTorch's layout") {
   using Copy = Sequential<Named<"conv", Conv2d<2, 3, 1, 1, 0, Bias::off>>>;
   Model<Copy, Input<2, 2, 3>> model;

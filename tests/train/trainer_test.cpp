@@ -220,3 +220,19 @@ TEST_CASE("optimizers refuse what torch.optim.SGD refuses") {
   CHECK(with({.nesterov = true}).find("nesterov needs momentum > 0") != std::string::npos);
   CHECK(with({.momentum = 0.9}) == "nothing was thrown");
 }
+
+// torch.optim.SGD makes its buffer in the first step that has momentum, and then it is that step's gradient.
+TEST_CASE("momentum switched on later starts from the gradient, whatever the dampening") {
+  using Small = Sequential<Linear<2, 2, Bias::off>>;
+  const Tensor<float, Shape<1, 2>> x{1, 2};
+  const std::vector<std::int32_t> label{1};
+  Model<Small, Input<2>> a{Seed{1}}, b{Seed{1}};
+  Trainer ta{a, CrossEntropyLoss{}, Sgd{.lr = 0.5}}, tb{b, CrossEntropyLoss{}, Sgd{.lr = 0.5}};
+  const TensorView<const float, Shape<dyn, 2>> images(x.view());
+  ta.step(images, label);
+  tb.step(images, label);
+  tb.optimizer() = Sgd{.lr = 0.5, .momentum = 0.9, .dampening = 0.5};
+  ta.step(images, label);
+  tb.step(images, label);
+  CHECK(same_bits(a.parameter("0.weight"), b.parameter("0.weight")));
+}

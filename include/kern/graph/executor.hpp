@@ -21,8 +21,7 @@ class Executor {
  public:
   /// What is fused and in which order: known for an erased net, too. Its sizes are not, then.
   static constexpr auto structure =
-      make_plan<Net>(In::is_static ? In::dims : Dims{1, 1 << 12, In::rank == 3 ? 1 << 12 : 1, In::rank == 1},
-                     layout_of<Backend>, In::is_static);
+      make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>, In::is_static);
   static constexpr int stages = structure.stages, chunked = structure.chunked;
   using PlanType = std::remove_const_t<decltype(structure)>;
 

@@ -70,10 +70,11 @@ class Model
   explicit Model(Seed seed = {}, const Device& device = {})
     requires(In::is_static)
       : Model(In::dims, seed, device, 0) {}
-  /// With the sizes of a sample, where In does not have them. Throws ShapeError if they don't fit the net.
+  /// With the sizes of a sample, where In does not have them. Throws ShapeError if they don't fit In or the
+  /// net.
   explicit Model(Dims input, Seed seed = {}, const Device& device = {})
     requires(!In::is_static)
-      : Model(input, seed, device, 0) {}
+      : Model(run_time_dims(input), seed, device, 0) {}
 
   /// The net's outputs for a batch, dropout off.
   auto predict(const Batch& samples) {
@@ -164,6 +165,19 @@ class Model
   }
 
  private:
+  /// `input` as a sample of In, flat or not; throws ShapeError where it can't be one.
+  static Dims run_time_dims(Dims input) {
+    input.flat = In::rank == 1;
+    if (input.flat) input = {input.size(), 1, 1, true};
+    const int got[] = {input.c, input.h, input.w}, want[] = {In::dims.c, In::dims.h, In::dims.w};
+    for (int i = 0; i < In::rank; ++i)
+      if (got[i] < 1 || (want[i] != dyn && want[i] != got[i]))
+        throw ShapeError("extent " + std::to_string(i) + " of the model's input: expected " +
+                         (want[i] == dyn ? "at least 1" : std::to_string(want[i])) + ", got " +
+                         std::to_string(got[i]));
+    return input;
+  }
+
   // cold, here and elsewhere: what runs once or fails is compiled for size, which takes the compiler half the
   // time
   [[gnu::cold]] Model(Dims input, Seed seed, const Device& device, int)

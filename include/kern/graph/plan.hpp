@@ -29,6 +29,9 @@ struct Input {
     else
       return Dims{e[0], 1, 1, true};
   }();
+  /// Some sizes of the right rank, for what does not depend on them: small, so that no product of them
+  /// overflows.
+  static constexpr Dims any_dims{1, rank == 3 ? 64 : 1, rank == 3 ? 64 : 1, rank == 1};
 };
 
 namespace graph {

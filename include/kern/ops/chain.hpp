@@ -1,11 +1,11 @@
 // Pointwise ops, applied left to right to a value still in registers.
 //
-// An op is a struct with
-//   static constexpr bool monotone          non-decreasing in x for any draw: a max-pool may come before it
-//   instead static constexpr bool needs_output      its derivative looks at the sign of its output static
-//   constexpr bool keeps_sign        a later op may stand between an op that needs its output and y template
-//   <class V> Bound bind(Place, Draw) const     fixes what is constant for a run of channels
-// and its Bound has, for V a float (on a GPU) or a register of them (on a host),
+// An op is a struct with three constants,
+//   monotone      non-decreasing in x for any draw: a max-pool may come before it instead
+//   needs_output  its derivative looks at the sign of its output
+//   keeps_sign    it may stand between an op that needs its output and y
+// and `template <class V> Bound bind(Place, Draw) const`, which fixes what is constant for a run of channels.
+// Its Bound has, for V a float (on a GPU) or a register of them (on a host),
 //   V forward(V x, int pixel) const
 //   V backward(V dy, V y, int pixel) const   dL/dx; y is the whole chain's output
 #pragma once

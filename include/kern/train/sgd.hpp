@@ -35,15 +35,15 @@ struct Sgd {
   /// What it remembers from step to step.
   template <class T>
   struct State {
-    Buffer<T> velocity;
-    bool first = true;
+    Buffer<T> velocity;  // empty before the first step with momentum
   };
 
   /// One step: updates `parameters` in place.
   template <class Backend, class T>
   void update(Backend& backend, Buffer<T>& parameters, const Buffer<T>& gradients, State<T>& state) const {
-    if (momentum != 0 && state.velocity.size() == 0) state.velocity = Buffer<T>(parameters.size());
-    const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, state.first};
+    const bool first = state.velocity.size() == 0;
+    if (momentum != 0 && first) state.velocity = Buffer<T>(parameters.size());
+    const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, first};
     T *w = parameters.data(), *v = momentum != 0 ? state.velocity.data() : nullptr;
     const T* g = gradients.data();
     backend.map(parameters.size(), [=](std::size_t begin, std::size_t end) {
@@ -55,7 +55,6 @@ struct Sgd {
         if (v) store(v + i, vi);
       }
     });
-    state.first = false;
   }
 };
 
