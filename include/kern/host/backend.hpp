@@ -16,6 +16,7 @@
 #include "scatter.hpp"
 #include "turn.hpp"
 #include "window.hpp"
+#include "winograd.hpp"
 
 namespace kern::host {
 
@@ -36,7 +37,7 @@ class Backend {
 
   /// Work space that a stage needs a worker, in elements: the caller reserve()s the most over all stages.
   static constexpr std::size_t scratch_size(const Contraction& c, int) {
-    return std::max(convolve_scratch<T>(c),
+    return std::max(uses_winograd<T>(c) ? winograd_scratch<T>(c) : convolve_scratch<T>(c),
                     scattered(c) ? scatter_scratch<T>(c) : dense_gradient_scratch<T>(c));
   }
   static constexpr std::size_t scratch_size(const Dense& d, int) { return dense_scratch<T>(d); }
@@ -51,7 +52,9 @@ class Backend {
 
   /// Elements of the weights as prepared for forward and backward, and of a chunk's partial gradient; 0:
   /// none.
-  static constexpr std::size_t forward_size(const Contraction&) { return 0; }
+  static constexpr std::size_t forward_size(const Contraction& c) {
+    return uses_winograd<T>(c) ? std::size_t(winograd_points(c) * c.ci * c.cols) : 0;
+  }
   static constexpr std::size_t forward_size(const Dense&) { return 0; }
   static constexpr std::size_t backward_size(const Contraction& c) {
     return std::size_t(scattered(c) ? c.co * turned_kernel<T>(c)
@@ -64,7 +67,21 @@ class Backend {
   static constexpr std::size_t partial_size(const Dense&) { return 0; }
 
   template <class D>
-  void prepare_forward(D, const T*, T*) {}
+  void prepare_forward(D d, const T* weight, T* prepared) {
+    if constexpr (std::is_same_v<typename D::type, Contraction>) {
+      const Contraction c = d.get();
+      const int step = c.ci * c.cols;  // from one tap, or point, to the next
+      if (!uses_winograd<T>(c)) return;
+      pool_.run(c.ci, [=](int channel, int) {
+        const T* const from = weight + channel * c.cols;
+        T* const to = prepared + channel * c.cols;
+        if (c.kh == 3)
+          winograd_kernel<3>(c.cols, from, step, to, step);
+        else
+          winograd_kernel<5>(c.cols, from, step, to, step);
+      });
+    }
+  }
   template <class D>
   void prepare_backward(D d, const T* weight, T* prepared) {
     if constexpr (std::is_same_v<typename D::type, Contraction>) {
@@ -126,8 +143,31 @@ class Backend {
         const Contraction c = d.get();
         const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
                              out = std::ptrdiff_t(sample) * c.out_size();
-        convolve(d, s.first + sample, first, last, p.x + in, p.w.weight, p.w.bias, p.y + out,
-                 p.argmax ? p.argmax + out : nullptr, chain, draw, scratch(worker));
+        WindowIndex* const argmax = p.argmax ? p.argmax + out : nullptr;
+        const auto direct = [&] {
+          convolve(d, s.first + sample, first, last, p.x + in, p.w.weight, p.w.bias, p.y + out, argmax, chain,
+                   draw, scratch(worker));
+        };
+        const auto winograd = [&]<int R>() {
+          convolve_winograd<R>(d, s.first + sample, first, last, p.x + in, p.w.forward, p.w.bias, p.y + out,
+                               argmax, chain, draw, scratch(worker));
+        };
+        constexpr Contraction known = D::value;
+        if constexpr (all_known(known)) {
+          if constexpr (uses_winograd<T>(known))
+            winograd.template operator()<known.kh>();
+          else
+            direct();
+        } else if constexpr (sizeof(T) == 4 && (known.pool_h == dyn || known.pool_h == 2)) {
+          if (!uses_winograd<T>(c))
+            direct();
+          else if (c.kh == 3)
+            winograd.template operator()<3>();
+          else
+            winograd.template operator()<5>();
+        } else {
+          direct();
+        }
       });
     } else if constexpr (std::is_same_v<Stage, Window>) {
       output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
