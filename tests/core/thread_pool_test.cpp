@@ -1,9 +1,13 @@
 #include "kern/core/thread_pool.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <pthread.h>
 
+#include <cerrno>
 #include <chrono>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -12,6 +16,41 @@ using namespace kern;
 namespace {
 constexpr int sizes[] = {0, 1, 2, 3, 7, 64, 1000};
 }
+
+// Sanitizers replace pthread_create themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KERN_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KERN_SANITIZED
+#endif
+#endif
+#ifndef KERN_SANITIZED
+namespace {
+std::atomic<int> threads_to_give{-1};  // -1: all
+}
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) noexcept {
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (threads_to_give == 0) return EAGAIN;
+  if (threads_to_give > 0) --threads_to_give;
+  return real(thread, attributes, run, argument);
+}
+
+TEST_CASE("threads that the system doesn't give") {
+  for (const int given : {0, 1, 5}) {
+    threads_to_give = given;
+    std::string what;
+    try {
+      ThreadPool pool(9);
+    } catch (const Error& e) {
+      what = e.what();
+    }
+    threads_to_give = -1;
+    CHECK(what.find("expected 9 threads, but the system gave " + std::to_string(given + 1) + ": ") == 0);
+  }
+}
+#endif
 
 TEST_CASE("every task runs once, on a worker of the pool") {
   for (int threads = 1; threads <= 4; ++threads) {

@@ -70,6 +70,41 @@ inline vec<T> splat(T x) {
   return x - vec<T>{};
 }
 
+/// a * b + c, rounded once where the target has such an instruction. Said in so many words, because whether a
+/// compiler makes one of `a * b + c` is its own choice: g++ tuned for Zen or newer Intel CPUs leaves some
+/// chains of them apart, which costs speed and makes a result depend on the loop that it stood in.
+template <class T>
+inline vec<T> fma(const vec<T>& a, const vec<T>& b, const vec<T>& c) {
+#if !defined(__FMA__) && !defined(__AVX512F__) && !defined(__aarch64__)
+  return a * b + c;
+#elif __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, static_cast<unsigned short>(-1), 4);
+  else
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, static_cast<unsigned char>(-1), 4);
+#elif defined(__AVX__)
+  if constexpr (sizeof(T) == 4)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+  else
+    return __builtin_ia32_vfmaddpd256(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+/// v, in a register from here on: g++ likes to load it anew for every use instead.
+template <class T>
+inline vec<T> hold(vec<T> v) {
+#if defined(__x86_64__) || defined(__i386__)
+  asm("" : "+v"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#endif
+  return v;
+}
+
 /// The least multiple of m that is >= n.
 constexpr int round_up(int n, int m) { return (n + m - 1) / m * m; }
 

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "error.hpp"
 #include "simd.hpp"
 
 namespace kern {
@@ -15,20 +17,21 @@ namespace kern {
 /// `threads` workers, the calling thread among them. One thread at a time may call run().
 class ThreadPool {
  public:
-  /// threads <= 0: as many as the machine has.
+  /// threads <= 0: as many as the machine has. Throws Error if the system doesn't give so many.
   explicit ThreadPool(int threads = 0) {
     if (threads <= 0) threads = std::max(1, int(std::thread::hardware_concurrency()));
     workers_.reserve(std::size_t(threads - 1));
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { loop(i); });
+    try {
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { loop(i); });
+    } catch (const std::exception& e) {
+      const std::size_t started = workers_.size() + 1;
+      stop();
+      throw Error(text("expected ", threads, " threads, but the system gave ", started, ": ", e.what()));
+    }
   }
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
-  ~ThreadPool() {
-    stop_.store(true, std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_release);
-    epoch_.notify_all();
-    for (std::thread& t : workers_) t.join();
-  }
+  ~ThreadPool() { stop(); }
 
   int threads() const { return int(workers_.size()) + 1; }
 
@@ -36,13 +39,30 @@ class ThreadPool {
   /// fixed: results must not depend on it. f must not throw.
   template <class F>
   void run(int n, F&& f) {
+    using G = std::remove_reference_t<F>;
+    run(
+        n, [](void* g, int task, int worker) { (*static_cast<G*>(g))(task, worker); },
+        const_cast<void*>(static_cast<const void*>(&f)));
+  }
+
+ private:
+  using Call = void (*)(void*, int task, int worker);
+  static constexpr int spins = 4000;  // 50 to 200 us, by the CPU's pause
+
+  void stop() {
+    stop_.store(true, std::memory_order_relaxed);
+    epoch_.fetch_add(1, std::memory_order_release);
+    epoch_.notify_all();
+    for (std::thread& t : workers_) t.join();
+  }
+  // Through a pointer even on one thread, and not inlined: f's body and this are compiled once.
+  [[gnu::noinline]] void run(int n, Call call, void* argument) {
     if (workers_.empty() || n <= 1) {
-      for (int i = 0; i < n; ++i) f(i, 0);
+      for (int i = 0; i < n; ++i) call(argument, i, 0);
       return;
     }
-    using G = std::remove_reference_t<F>;
-    call_ = [](void* g, int task, int worker) { (*static_cast<G*>(g))(task, worker); };
-    argument_ = const_cast<void*>(static_cast<const void*>(&f));
+    call_ = call;
+    argument_ = argument;
     count_ = n;
     done_.store(0, std::memory_order_relaxed);
     const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
@@ -53,9 +73,6 @@ class ThreadPool {
     for (int done; (done = done_.load(std::memory_order_acquire)) != n;)
       if (!spin([&] { return done_.load(std::memory_order_acquire) == n; })) done_.wait(done);
   }
-
- private:
-  static constexpr int spins = 4000;  // 50 to 200 us, by the CPU's pause
 
   template <class Done>
   static bool spin(Done done) {
@@ -90,7 +107,7 @@ class ThreadPool {
   }
 
   std::vector<std::thread> workers_;
-  void (*call_)(void*, int, int) = nullptr;
+  Call call_ = nullptr;
   void* argument_ = nullptr;
   int count_ = 0;
   alignas(64) std::atomic<std::uint64_t> open_{0};  // epoch, tasks not yet claimed

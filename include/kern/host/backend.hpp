@@ -75,10 +75,7 @@ class Backend {
       pool_.run(c.ci, [=](int channel, int) {
         const T* const from = weight + channel * c.cols;
         T* const to = prepared + channel * c.cols;
-        if (c.kh == 3)
-          winograd_kernel<3>(c.cols, from, step, to, step);
-        else
-          winograd_kernel<5>(c.cols, from, step, to, step);
+        with_winograd<T>(d, [&]<int R>() { winograd_kernel<R>(c.cols, from, step, to, step); }, [] {});
       });
     }
   }
@@ -152,22 +149,7 @@ class Backend {
           convolve_winograd<R>(d, s.first + sample, first, last, p.x + in, p.w.forward, p.w.bias, p.y + out,
                                argmax, chain, draw, scratch(worker));
         };
-        constexpr Contraction known = D::value;
-        if constexpr (all_known(known)) {
-          if constexpr (uses_winograd<T>(known))
-            winograd.template operator()<known.kh>();
-          else
-            direct();
-        } else if constexpr (sizeof(T) == 4 && (known.pool_h == dyn || known.pool_h == 2)) {
-          if (!uses_winograd<T>(c))
-            direct();
-          else if (c.kh == 3)
-            winograd.template operator()<3>();
-          else
-            winograd.template operator()<5>();
-        } else {
-          direct();
-        }
+        with_winograd<T>(d, winograd, direct);
       });
     } else if constexpr (std::is_same_v<Stage, Window>) {
       output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {

@@ -46,29 +46,32 @@ constexpr int tile_rows(const Walk& row) {
   return row.outer != dyn && row.size() <= max_rows ? row.size() : usual_rows;
 }
 
-/// The first `valid` rows of a tile of C: R rows of V registers. Row r of A is at a[at[r]].
-template <int R, int V, bool Add, class T>
+/// The first `valid` rows of a tile of C: R rows of V registers; add: C += instead of C =. Row r of A is at
+/// a[at[r]].
+template <int R, int V, class T>
 [[gnu::always_inline]] inline void tile(const Walk& k, int b_outer_step, int b_step, const T* a,
-                                        const int (&at)[R], const T* b, T* c, int c_step, int valid) {
+                                        const int (&at)[R], const T* b, T* c, int c_step, int valid,
+                                        bool add) {
   constexpr int L = lanes<T>;
   // Indexed by constants only, so that it lives in registers.
   vec<T> sum[R][V];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) sum[r][v] = Add && r < valid ? load(c + r * c_step + v * L) : vec<T>{};
+    for (int v = 0; v < V; ++v) sum[r][v] = add && r < valid ? load(c + r * c_step + v * L) : vec<T>{};
   for (int o = 0; o < k.outer; ++o) {
     const T* p = a + o * k.outer_step;
     const T* q = b + o * b_outer_step;
+#pragma GCC unroll 1
     for (int i = 0; i < k.inner; ++i, p += k.inner_step, q += b_step) {
       vec<T> w[V];
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) w[v] = load(q + v * L);
+      for (int v = 0; v < V; ++v) w[v] = R > 2 ? hold<T>(load(q + v * L)) : load(q + v * L);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const vec<T> x = splat(p[at[r]]);
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) sum[r][v] += x * w[v];
+        for (int v = 0; v < V; ++v) sum[r][v] = fma<T>(x, w[v], sum[r][v]);
       }
     }
   }
@@ -81,9 +84,9 @@ template <int R, int V, bool Add, class T>
 }
 
 /// `rows` rows of C, V registers wide; Add: C += instead of C =. d's value is a Product. a and b stand at A's
-/// first row and at B's first of these columns, c likewise.
+/// first row and at B's first of these columns, c likewise. Not inlined: its tiles need all registers.
 template <int V, bool Add, class T, class D>
-void contract(D d, int rows, const T* a, const T* b, T* c) {
+[[gnu::noinline]] void contract(D d, int rows, const T* a, const T* b, T* c) {
   constexpr int run = D::value.row.inner, R = tile_rows(D::value.row);
   const Product p = d.get();
   if constexpr (run != dyn && run % R == 0) {
@@ -92,8 +95,8 @@ void contract(D d, int rows, const T* a, const T* b, T* c) {
         int at[R];
 #pragma GCC unroll 16
         for (int j = 0; j < R; ++j) at[j] = j * p.row.inner_step;
-        tile<R, V, Add>(p.k, p.b_outer_step, p.b_step, a + o * p.row.outer_step + i * p.row.inner_step, at, b,
-                        c + r * p.c_step, p.c_step, R);
+        tile<R, V>(p.k, p.b_outer_step, p.b_step, a + o * p.row.outer_step + i * p.row.inner_step, at, b,
+                   c + r * p.c_step, p.c_step, R, Add);
       }
   } else {
     int o = 0, i = 0;
@@ -106,7 +109,7 @@ void contract(D d, int rows, const T* a, const T* b, T* c) {
           if (++i == p.row.inner) i = 0, ++o;
         }
       }
-      tile<R, V, Add>(p.k, p.b_outer_step, p.b_step, a, at, b, c + r * p.c_step, p.c_step, valid);
+      tile<R, V>(p.k, p.b_outer_step, p.b_step, a, at, b, c + r * p.c_step, p.c_step, valid, Add);
     }
   }
 }

@@ -22,25 +22,25 @@ inline constexpr int dense_tile_rows = 6, dense_tile_width = register_count == 3
 /// Inner indices that are worked on at a time: w's rows for them stay close while all of x passes over them.
 inline constexpr int dense_depth = 192;
 
-/// Rows [first, last) of c[r][n] += sum over k < depth of x(r, k) * w[k][n], n < cols, in tiles of R rows and
-/// at most V registers. fresh: = instead of +=.
+/// Rows [first, last) of c[r][n] += sum over k < depth of x(r, k) * w[k][n] for V registers of n, in tiles of
+/// R rows. fresh: = instead of +=. Not inlined: its tiles need all registers.
 template <int R, int V, class T>
-void dense_tiles(int first, int last, int depth, int cols, const Matrix<T>& x, const T* w, int w_step, T* c,
-                 int c_step, bool fresh) {
-  constexpr int L = lanes<T>;
+[[gnu::noinline]] void dense_column(int first, int last, int depth, const Matrix<T>& x, const T* w,
+                                    int w_step, T* c, int c_step, bool fresh) {
   int at[R];
   for (int r = 0; r < R; ++r) at[r] = r * x.row;
   const Walk k{1, 0, depth, x.column};
+  for (int r = first; r < last; r += R)
+    tile<R, V>(k, 0, w_step, x.at(r, 0), at, w, c + std::ptrdiff_t(r) * c_step, c_step, R, !fresh);
+}
+/// The same for n < cols, at most V registers at a time.
+template <int R, int V, class T>
+void dense_tiles(int first, int last, int depth, int cols, const Matrix<T>& x, const T* w, int w_step, T* c,
+                 int c_step, bool fresh) {
   int col = 0;
   const auto columns = [&]<int W>() {
-    for (; col + W * L <= cols; col += W * L)
-      for (int r = first; r < last; r += R) {
-        T* const to = c + std::ptrdiff_t(r) * c_step + col;
-        if (fresh)
-          tile<R, W, false>(k, 0, w_step, x.at(r, 0), at, w + col, to, c_step, R);
-        else
-          tile<R, W, true>(k, 0, w_step, x.at(r, 0), at, w + col, to, c_step, R);
-      }
+    for (; col + W * lanes<T> <= cols; col += W * lanes<T>)
+      dense_column<R, W>(first, last, depth, x, w + col, w_step, c + col, c_step, fresh);
   };
   if constexpr (V >= 8) columns.template operator()<8>();
   if constexpr (V >= 4) columns.template operator()<4>();

@@ -62,8 +62,8 @@ constexpr std::size_t scatter_scratch(const Contraction& c) {
 
 /// One block of one channel's kernel, all its hits. `row` is one input row.
 template <bool DataGradient, int Rows, int V, class T>
-void scatter_hits(const Hit<T>* hit, const Hit<T>* end, std::ptrdiff_t row, int turned_row, const T* x,
-                  const T* w, T* dx, T* dw) {
+[[gnu::noinline]] void scatter_hits(const Hit<T>* hit, const Hit<T>* end, std::ptrdiff_t row, int turned_row,
+                                    const T* x, const T* w, T* dx, T* dw) {
   constexpr int L = lanes<T>;
   vec<T> sum[Rows][V], weight[Rows][V];
 #pragma GCC unroll 16
@@ -81,10 +81,10 @@ void scatter_hits(const Hit<T>* hit, const Hit<T>* end, std::ptrdiff_t row, int 
       const T* const from = x + at + a * row;
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) {
-        sum[a][v] += g * load(from + v * L);
+        sum[a][v] = fma<T>(g, load(from + v * L), sum[a][v]);
         if constexpr (DataGradient) {
           T* const to = dx + at + a * row + v * L;
-          store(to, load(to) + g * weight[a][v]);
+          store(to, fma<T>(g, weight[a][v], load(to)));
         }
       }
     }
@@ -106,8 +106,8 @@ void scatter_hits(ScatterBlock block, const Hit<T>* hit, const Hit<T>* end, int 
     for (int a = 0; a < block.rows; ++a)
       for (int v = 0; v < block.vectors; ++v) {
         const int e = at + a * row + v * L, t = a * turned_row + v * L;
-        store(dw + t, load(dw + t) + g * load(x + e));
-        if constexpr (DataGradient) store(dx + e, load(dx + e) + g * load(w + t));
+        store(dw + t, fma<T>(g, load(x + e), load(dw + t)));
+        if constexpr (DataGradient) store(dx + e, fma<T>(g, load(w + t), load(dx + e)));
       }
   }
 }

@@ -47,6 +47,28 @@ constexpr bool uses_winograd(const Contraction& c) {
   return sizeof(T) == 4 && c.kh == c.kw && (c.kh == 3 || c.kh == 5) && c.stride_h == 1 && c.stride_w == 1 &&
          c.pool_h == 2 && c.pool_w == 2 && c.ci >= 16 && c.ci % lanes<T> == 0 && c.co >= 16;
 }
+/// winograd.operator()<R>() where d is done so, R x R its kernel, else direct(). Only what d's type leaves
+/// possible is compiled.
+template <class T, class D, class F, class G>
+[[gnu::always_inline]] inline void with_winograd(D d, F&& winograd, G&& direct) {
+  constexpr Contraction known = D::value;
+  if constexpr (all_known(known)) {
+    if constexpr (uses_winograd<T>(known))
+      winograd.template operator()<known.kh>();
+    else
+      direct();
+  } else if constexpr (sizeof(T) == 4 && (known.pool_h == dyn || known.pool_h == 2)) {
+    const Contraction c = d.get();
+    if (!uses_winograd<T>(c))
+      direct();
+    else if (c.kh == 3)
+      winograd.template operator()<3>();
+    else
+      winograd.template operator()<5>();
+  } else {
+    direct();
+  }
+}
 /// Elements of a tile of inputs, A*A.
 constexpr int winograd_points(const Contraction& c) { return (c.kh + 1) * (c.kw + 1); }
 /// Output rows, and tiles, that are worked on at a time: enough rows for the products' tiles, few enough for
@@ -71,8 +93,10 @@ template <int C, class V>
     return sum + x;
   else if constexpr (C == -1)
     return sum - x;
-  else
-    return sum + x * splat<std::remove_cvref_t<decltype(x[0])>>(C);
+  else {
+    using T = std::remove_cvref_t<decltype(x[0])>;
+    return fma<T>(x, splat(T(C)), sum);
+  }
 }
 /// sum of row[i] * x(i) over i < N.
 template <const auto& Row, int N, class F>
@@ -110,12 +134,13 @@ void winograd_kernel(int cols, const T* w, int w_step, T* to, std::ptrdiff_t to_
     for (int i = 0; i < W::A; ++i)
       for (int b = 0; b < R; ++b) {
         half[i][b] = vec<T>{};
-        for (int a = 0; a < R; ++a) half[i][b] += T(W::kernel[i][a]) * load(w + (a * R + b) * w_step + o);
+        for (int a = 0; a < R; ++a)
+          half[i][b] = fma<T>(splat(T(W::kernel[i][a])), load(w + (a * R + b) * w_step + o), half[i][b]);
       }
     for (int i = 0; i < W::A; ++i)
       for (int j = 0; j < W::A; ++j) {
         vec<T> sum{};
-        for (int b = 0; b < R; ++b) sum += T(W::kernel[j][b]) * half[i][b];
+        for (int b = 0; b < R; ++b) sum = fma<T>(splat(T(W::kernel[j][b])), half[i][b], sum);
         store(to + (i * W::A + j) * to_step + o, sum);
       }
   }
