@@ -38,9 +38,12 @@ TEST_CASE("a buffer moves without copying") {
   CHECK(b.data() == p);
   CHECK(b.size() == 10);
   CHECK(b[3] == 4);
+  CHECK(a.size() == 0);  // NOLINT: what a moved-from buffer is
   Buffer<float> c;
   CHECK(c.data() == nullptr);
   CHECK(c.size() == 0);
   c = std::move(b);
   CHECK(c.data() == p);
+  CHECK(c.size() == 10);
+  CHECK(b.size() == 0);  // NOLINT
 }

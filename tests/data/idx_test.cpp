@@ -86,19 +86,27 @@ TEST_CASE("huge extents neither overflow nor allocate") {
   const std::string f = folder / "f";
   const std::uint32_t most = 0xffffffffu;
   write(f, idx_bytes(0x803, {most, most, most}, Bytes(10)));
-  CHECK(refusal(f, 3) == f + ": extent 0 of its header is 4294967295, but only 10 bytes follow the header");
+  CHECK(refusal(f, 3) == f + ": extent 0 in its header: expected at most 2147483647, got 4294967295");
   write(f, idx_bytes(0x803, {0x7fffffff, 0x7fffffff, 28}, Bytes(10)));
-  CHECK(refusal(f, 3) == f + ": extent 1 of its header is 2147483647, but only 10 bytes follow the header");
+  CHECK(refusal(f, 3) == f + ": is cut off: expected at least 2^64 bytes behind its header for shape "
+                             "(2147483647, 2147483647, 28), got 10");
   // 2^16 * 2^16 * 2^32 is 0 in 64 bits, 2^31 * 2 * 2^30 too.
   write(f, idx_bytes(0x803, {1u << 16, 1u << 16, most}, {}));
-  CHECK(refusal(f, 3).find("extent 2 of its header is 4294967295") != std::string::npos);
+  CHECK(refusal(f, 3).find("extent 2 in its header: expected at most 2147483647, got 4294967295") !=
+        std::string::npos);
   write(f, idx_bytes(0x803, {1u << 30, 1u << 4, 1u << 30}, {}));
-  CHECK(refusal(f, 3).find("extent 2 of its header is 1073741824") != std::string::npos);
+  CHECK(refusal(f, 3).find(
+            "expected at least 2^64 bytes behind its header for shape (1073741824, 16, 1073741824), got 0") !=
+        std::string::npos);
+  write(f, idx_bytes(0x803, {0x7fffffff, 28, 28}, Bytes(7840)));  // its count is wrong, not its 28
+  CHECK(refusal(f, 3) == f + ": is cut off: expected 1683627179248 bytes behind its header for shape "
+                             "(2147483647, 28, 28), got 7840");
   write(f, idx_bytes(0x803, {1u << 30, 1, 1}, {1}));
   CHECK(refusal(f, 3) ==
         f + ": is cut off: expected 1073741824 bytes behind its header for shape (1073741824, 1, 1), got 1");
   write(f, idx_bytes(0x803, {0, most, 28}, {}));
-  CHECK(refusal(f, 3).find("extent 1 of its header is 4294967295") != std::string::npos);
+  CHECK(refusal(f, 3).find("extent 1 in its header: expected at most 2147483647, got 4294967295") !=
+        std::string::npos);
 }
 
 TEST_CASE("a gzipped file is recognised, and what to do is said") {

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "text.hpp"
+
 namespace kern {
 
 /// Base of all errors that this library throws.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 namespace kern {
 
@@ -27,6 +29,13 @@ class Buffer {
     void* raw = ::operator new(n * sizeof(T) + alignment, std::align_val_t{alignment});
     data_.reset(static_cast<T*>(raw));
     std::fill_n(data_.get(), n + alignment / sizeof(T), T{});
+  }
+  /// What is moved from is empty.
+  Buffer(Buffer&& b) noexcept : data_(std::move(b.data_)), size_(std::exchange(b.size_, 0)) {}
+  Buffer& operator=(Buffer&& b) noexcept {
+    data_ = std::move(b.data_);
+    size_ = std::exchange(b.size_, 0);
+    return *this;
   }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }

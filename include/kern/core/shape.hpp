@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "known.hpp"
+#include "text.hpp"
 
 namespace kern {
 
@@ -29,16 +31,18 @@ struct Shape {
   static_assert(((E >= 0 || E == dyn) && ...), "an extent is >= 0, or dyn");
 };
 
+namespace detail {
+template <class T>
+[[gnu::cold]] std::string extents_text(std::span<const T> extents) {
+  std::string s;
+  for (const T& e : extents) s += text(s.empty() ? "" : ", ", e == dyn ? "dyn" : text(e));
+  return text("(", s, extents.size() == 1 ? ",)" : ")");
+}
+}  // namespace detail
 /// "(64, 1, 28, 28)": as Python prints a shape.
-template <class Extents>
-std::string shape_string(const Extents& e) {
-  std::string s = "(";
-  std::size_t n = 0;
-  for (auto v : e) {
-    if (n++) s += ", ";
-    s += v == dyn ? "dyn" : std::to_string(v);
-  }
-  return s + (n == 1 ? ",)" : ")");
+inline std::string shape_string(std::span<const int> extents) { return detail::extents_text(extents); }
+inline std::string shape_string(std::span<const std::int64_t> extents) {
+  return detail::extents_text(extents);
 }
 
 }  // namespace kern

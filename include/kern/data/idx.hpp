@@ -35,13 +35,13 @@ inline std::string how_to_unpack() {
 }
 
 /// The bytes of a file, whatever they are.
-inline Bytes read_bytes(const std::string& path) {
+[[gnu::cold]] inline Bytes read_bytes(const std::string& path) {
   struct Close {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
   errno = 0;
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw DataError(path + ": cannot be opened: " + reason(errno));
+  if (!file) throw DataError(text(path, ": cannot be opened: ", reason(errno)));
   Bytes bytes;
   std::array<std::uint8_t, 1 << 15> block;
   for (std::size_t n; (n = std::fread(block.data(), 1, block.size(), file.get())) > 0;) {
@@ -51,10 +51,10 @@ inline Bytes read_bytes(const std::string& path) {
     if (std::fseek(file.get(), 0, SEEK_END) != 0) continue;
     const long length = std::ftell(file.get());
     if (std::fseek(file.get(), long(n), SEEK_SET) != 0)
-      throw DataError(path + ": cannot be read: " + reason(errno));
+      throw DataError(text(path, ": cannot be read: ", reason(errno)));
     if (length > 0) bytes.reserve(std::size_t(length));
   }
-  if (std::ferror(file.get())) throw DataError(path + ": cannot be read: " + reason(errno));
+  if (std::ferror(file.get())) throw DataError(text(path, ": cannot be read: ", reason(errno)));
   return bytes;
 }
 
@@ -64,7 +64,7 @@ inline Bytes read_bytes(const std::string& path) {
 [[gnu::cold]] inline Bytes read_file(const std::string& path) {
   Bytes bytes = detail::read_bytes(path);
   if (detail::is_gzip(bytes))
-    throw DataError(path + ": is still gzipped (its first bytes are 1f 8b): " + detail::how_to_unpack());
+    throw DataError(text(path, ": is still gzipped (its first bytes are 1f 8b): ", detail::how_to_unpack()));
   return bytes;
 }
 
@@ -93,30 +93,28 @@ struct Idx {
   };
   idx.from = 4 + 4 * std::size_t(rank);
   if (b.size() < 4)
-    throw DataError(path + ": too short for an IDX file: expected at least 4 bytes, got " +
-                    std::to_string(b.size()));
+    throw DataError(text(path, ": too short for an IDX file: expected at least 4 bytes, got ", b.size()));
   const std::uint32_t magic = number(0), expected = 0x0800u + std::uint32_t(rank);
   if (magic != expected)
-    throw DataError(path + ": wrong magic number: expected " + magic_text(expected) + ", got " +
-                    magic_text(magic));
+    throw DataError(
+        text(path, ": wrong magic number: expected ", magic_text(expected), ", got ", magic_text(magic)));
   if (b.size() < idx.from)
-    throw DataError(path + ": its header is cut off: expected " + std::to_string(idx.from) + " bytes, got " +
-                    std::to_string(b.size()));
+    throw DataError(text(path, ": its header is cut off: expected ", idx.from, " bytes, got ", b.size()));
   const std::uint64_t have = b.size() - idx.from;
-  // No product of extents goes far beyond what the file holds: it can't overflow.
   std::uint64_t elements = 1;
+  bool more = false;  // than 64 bits can count
   for (int i = 0; i < rank; ++i) {
     const std::uint32_t e = number(4 + 4 * std::size_t(i));
-    if (e > 0x7fffffffu || (e != 0 && elements > (std::uint64_t{1} << 40) / e))
-      throw DataError(path + ": extent " + std::to_string(i) + " of its header is " + std::to_string(e) +
-                      ", but only " + std::to_string(have) + " bytes follow the header");
+    if (e > 0x7fffffffu)
+      throw DataError(text(path, ": extent ", i, " in its header: expected at most 2147483647, got ", e));
+    more = more || (e != 0 && elements > ~std::uint64_t{0} / e);
     elements *= e;
     idx.extents.push_back(int(e));
   }
-  if (have != elements)
-    throw DataError(path + ": is " + (have < elements ? "cut off" : "too long") + ": expected " +
-                    std::to_string(elements) + " bytes behind its header for shape " +
-                    shape_string(idx.extents) + ", got " + std::to_string(have));
+  if (more || have != elements)
+    throw DataError(text(path, ": is ", more || have < elements ? "cut off" : "too long", ": expected ",
+                         more ? "at least 2^64" : text(elements), " bytes behind its header for shape ",
+                         shape_string(idx.extents), ", got ", have));
   return idx;
 }
 

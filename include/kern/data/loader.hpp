@@ -122,12 +122,11 @@ class DataLoader {
 
   static const DataLoaderOptions& checked(const DataLoaderOptions& options, const Set& set) {
     if (options.batch_size < 1)
-      throw ArgumentError("DataLoader: batch_size must be at least 1, got " +
-                          std::to_string(options.batch_size));
+      throw ArgumentError(text("DataLoader: batch_size must be at least 1, got ", options.batch_size));
     if (set.size() == 0) throw DataError("DataLoader: the data set is empty");
     if (set.size() > 0xffffffffu)
-      throw DataError("DataLoader: expected a data set of at most 4294967295 samples, got " +
-                      std::to_string(set.size()));
+      throw DataError(
+          text("DataLoader: expected a data set of at most 4294967295 samples, got ", set.size()));
     return options;
   }
   std::size_t full_batch() const { return std::min(std::size_t(options_.batch_size), set_.size()); }
@@ -188,19 +187,19 @@ class DataLoader {
     const Record r = set_.get(index);
     const int classes = set_.classes();
     if (r.pixels.size() != sample_size)
-      throw DataError("record " + std::to_string(index) + " of the data set: expected " +
-                      std::to_string(sample_size) + " bytes for a picture of shape " + shape_string(extents) +
-                      ", got " + std::to_string(r.pixels.size()));
+      throw DataError(text("record ", index, " of the data set: expected ", sample_size,
+                           " bytes for a picture of shape ", shape_string(extents), ", got ",
+                           r.pixels.size()));
     if (r.label < 0 || r.label >= classes)
-      throw DataError("label of record " + std::to_string(index) + " of the data set: expected 0 to " +
-                      std::to_string(classes - 1) + ", got " + std::to_string(r.label));
+      throw DataError(text("label of record ", index, " of the data set: expected 0 to ", classes - 1,
+                           ", got ", r.label));
     Image image{extents[0], extents[1], extents[2], r.pixels.data(), values};
     transform_(image, TransformDraw{options_.seed, running_epoch_, index});
     if (image.bytes) throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
     const std::array<int, 3> shape{image.channels, image.height, image.width};
     if (shape != extents)
-      throw ShapeError("DataLoader: the transform made a picture of shape " + shape_string(shape) +
-                       ": expected " + shape_string(extents));
+      throw ShapeError(text("DataLoader: the transform made a picture of shape ", shape_string(shape),
+                            ": expected ", shape_string(extents)));
     return r.label;
   }
 

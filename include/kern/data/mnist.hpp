@@ -31,16 +31,15 @@ class Mnist {
     labels_ = read_idx(label_file, 1, reader);
     const auto& e = images_.extents;
     if (e[1] != 28 || e[2] != 28)
-      throw DataError(image_file + ": expected images of 28 x 28, got " + std::to_string(e[1]) + " x " +
-                      std::to_string(e[2]));
+      throw DataError(text(image_file, ": expected images of 28 x 28, got ", e[1], " x ", e[2]));
     if (e[0] != labels_.extents[0])
-      throw DataError(image_file + " has " + std::to_string(e[0]) + " images, but " + label_file + " has " +
-                      std::to_string(labels_.extents[0]) + " labels");
-    if (e[0] == 0) throw DataError(image_file + ": expected at least 1 image, got 0");
+      throw DataError(text(image_file, " has ", e[0], " images, but ", label_file, " has ",
+                           labels_.extents[0], " labels"));
+    if (e[0] == 0) throw DataError(text(image_file, ": expected at least 1 image, got 0"));
     for (std::size_t i = 0; i < size(); ++i)
       if (labels_.elements()[i] >= classes())
-        throw DataError(label_file + ": label of record " + std::to_string(i) + ": expected 0 to 9, got " +
-                        std::to_string(int{labels_.elements()[i]}));
+        throw DataError(
+            text(label_file, ": label of record ", i, ": expected 0 to 9, got ", int{labels_.elements()[i]}));
   }
 
   std::size_t size() const { return std::size_t(images_.extents[0]); }
@@ -64,12 +63,12 @@ class Mnist {
         if (reader != &read_file) return path + ".gz";
         if (packed.empty()) packed = path + ".gz";
       }
-    if (!packed.empty()) throw DataError(packed + ": is gzipped: " + detail::how_to_unpack());
+    if (!packed.empty()) throw DataError(text(packed, ": is gzipped: ", detail::how_to_unpack()));
     if (!exists(in + "/."))
-      throw DataError(in + (exists(in) ? ": is a file: expected a folder with MNIST's files"
-                                       : ": no such folder: expected one with MNIST's files"));
-    throw DataError(in + "/" + stem + "-" + kind + ": no such file (nor with a dot, nor in " + in +
-                    "/MNIST/raw)");
+      throw DataError(text(in, (exists(in) ? ": is a file: expected a folder with MNIST's files"
+                                           : ": no such folder: expected one with MNIST's files")));
+    throw DataError(
+        text(in, "/", stem, "-", kind, ": no such file (nor with a dot, nor in ", in, "/MNIST/raw)"));
   }
   /// Also true for what may not be opened: the reader then says why.
   static bool exists(const std::string& path) {

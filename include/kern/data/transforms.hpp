@@ -79,23 +79,20 @@ class Normalize {
   /// mean is not finite or a deviation is not finite and > 0.
   Normalize(std::vector<float> mean, std::vector<float> std) : mean_(std::move(mean)), std_(std::move(std)) {
     if (mean_.size() != std_.size() || mean_.empty())
-      throw ArgumentError("Normalize: expected as many deviations as means, at least 1, got " +
-                          std::to_string(mean_.size()) + " means and " + std::to_string(std_.size()) +
-                          " deviations");
+      throw ArgumentError(text("Normalize: expected as many deviations as means, at least 1, got ",
+                               mean_.size(), " means and ", std_.size(), " deviations"));
     for (float m : mean_)
-      if (!std::isfinite(m))
-        throw ArgumentError("Normalize: a mean must be finite, got " + std::to_string(m));
+      if (!std::isfinite(m)) throw ArgumentError(text("Normalize: a mean must be finite, got ", m));
     for (float s : std_)
       if (!(s > 0) || !std::isfinite(s))
-        throw ArgumentError("Normalize: a standard deviation must be finite and > 0, got " +
-                            std::to_string(s));
+        throw ArgumentError(text("Normalize: a standard deviation must be finite and > 0, got ", s));
   }
 
   void operator()(Image& image, const TransformDraw&) const {
     if (image.bytes) throw ArgumentError("Normalize: the image is bytes: expected a ToTensor before it");
     if (mean_.size() != 1 && mean_.size() != std::size_t(image.channels))
-      throw ArgumentError("Normalize: expected a mean for each of " + std::to_string(image.channels) +
-                          " channels, got " + std::to_string(mean_.size()));
+      throw ArgumentError(
+          text("Normalize: expected a mean for each of ", image.channels, " channels, got ", mean_.size()));
     const std::size_t area = image.area();
     for (std::size_t c = 0; c < std::size_t(image.channels); ++c) {
       const float mean = mean_[mean_.size() == 1 ? 0 : c], std = std_[std_.size() == 1 ? 0 : c];

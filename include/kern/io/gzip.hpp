@@ -21,7 +21,7 @@ inline data::Bytes read_gzip(const std::string& path) {
   if (!data::detail::is_gzip(packed)) return packed;
 
   z_stream z{};
-  if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) throw DataError(path + ": zlib cannot be started");
+  if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) throw DataError(text(path, ": zlib cannot be started"));
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&z, &inflateEnd);
   data::Bytes out;
   // The last four bytes say how long it is; believed only as far as deflate can pack at all.
@@ -47,17 +47,17 @@ inline data::Bytes read_gzip(const std::string& path) {
     if (status == Z_STREAM_END) {
       if (next == packed.size()) return out;
       if (!data::detail::is_gzip(packed, next))
-        throw DataError(path + ": its gzip data ends at byte " + std::to_string(next) + ", but " +
-                        std::to_string(packed.size() - next) + " other bytes follow");
+        throw DataError(text(path, ": its gzip data ends at byte ", next, ", but ", packed.size() - next,
+                             " other bytes follow"));
       inflateReset(&z);
     } else if (status == Z_BUF_ERROR) {  // no input is left
-      throw DataError(path + ": its gzip data is cut off: the file ends at byte " + std::to_string(next) +
-                      " in the middle of it");
+      throw DataError(
+          text(path, ": its gzip data is cut off: the file ends at byte ", next, " in the middle of it"));
     } else if (status == Z_MEM_ERROR) {
-      throw DataError(path + ": not enough memory to unpack it");
+      throw DataError(text(path, ": not enough memory to unpack it"));
     } else if (status != Z_OK) {
-      throw DataError(path + ": its gzip data is damaged near byte " + std::to_string(next) +
-                      (z.msg ? std::string(" (") + z.msg + ")" : ""));
+      throw DataError(text(path, ": its gzip data is damaged near byte ", next,
+                           (z.msg ? std::string(" (") + z.msg + ")" : "")));
     }
   }
 }

@@ -36,10 +36,10 @@ struct Conv2d {
       return std::array{weight};
   }();
   static std::string repr() {
-    std::string s = "Conv2d(" + std::to_string(In) + ", " + std::to_string(Out) +
-                    ", kernel_size=" + detail::pair_text(kernel) + ", stride=" + detail::pair_text(stride);
-    if (padding != Size2{0, 0}) s += ", padding=" + detail::pair_text(padding);
-    return s + (HasBias == Bias::on ? ")" : ", bias=False)");
+    return text("Conv2d(", In, ", ", Out, ", kernel_size=", detail::pair_text(kernel),
+                ", stride=", detail::pair_text(stride),
+                padding == Size2{0, 0} ? "" : ", padding=" + detail::pair_text(padding),
+                HasBias == Bias::on ? ")" : ", bias=False)");
   }
 };
 

@@ -1,10 +1,12 @@
+// clang-format off
 // What a layer is: a pure declaration. It says, as constants and constexpr functions,
-//   static constexpr Lowering lowers_to       which kind of stage it is, or whether it joins the one before
-//   it static constexpr Rule rule(Dims in)       what it makes of a sample's shape, or what is wrong static
-//   constexpr auto parameters          its parameters by PyTorch's names, layouts and initial distributions
-//   op(std::uint32_t layer)                   (pointwise layers) its op, from ops/
+//   static constexpr Lowering lowers_to       which kind of stage it is, or whether it joins the one before it
+//   static constexpr Rule rule(Dims in)       what it makes of a sample's shape, or what is wrong
+//   static constexpr auto parameters          its parameters by PyTorch's names, layouts and initial distributions
+//   op<bool Flat>(std::uint32_t layer)        (pointwise layers) its op, from ops/
 //   static std::string repr()                 PyTorch's text of it
 // Loops over elements stand in the backends, decisions about fusion in graph/plan.hpp.
+// clang-format on
 #pragma once
 #include <array>
 #include <cstdint>
@@ -52,9 +54,9 @@ struct Parameter {
   std::array<int, 4> shape;
   int rank;
   int fan_in;
-  constexpr int size() const {
-    int n = 1;
-    for (int i = 0; i < rank; ++i) n *= shape[std::size_t(i)];
+  constexpr std::size_t size() const {
+    std::size_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= std::size_t(shape[std::size_t(i)]);
     return n;
   }
 };
@@ -78,7 +80,7 @@ constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding) {
              window_count(d.w, kernel.w, stride.w, padding.w)};
   return r;
 }
-inline std::string pair_text(Size2 s) { return "(" + std::to_string(s.h) + ", " + std::to_string(s.w) + ")"; }
+inline std::string pair_text(Size2 s) { return text("(", s.h, ", ", s.w, ")"); }
 inline std::string number_text(double v) {
   std::string s = std::to_string(v);
   s.erase(s.find_last_not_of('0') + 1);

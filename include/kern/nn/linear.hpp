@@ -26,8 +26,8 @@ struct Linear {
       return std::array{weight};
   }();
   static std::string repr() {
-    return "Linear(in_features=" + std::to_string(In) + ", out_features=" + std::to_string(Out) +
-           ", bias=" + (HasBias == Bias::on ? "True)" : "False)");
+    return text("Linear(in_features=", In, ", out_features=", Out,
+                ", bias=", HasBias == Bias::on ? "True)" : "False)");
   }
 };
 

@@ -24,8 +24,8 @@ struct MaxPool2d {
   }
   static constexpr auto parameters = detail::no_parameters;
   static std::string repr() {
-    return "MaxPool2d(kernel_size=" + detail::pair_text(kernel) + ", stride=" + detail::pair_text(stride) +
-           ", padding=" + detail::pair_text(padding) + ")";
+    return text("MaxPool2d(kernel_size=", detail::pair_text(kernel), ", stride=", detail::pair_text(stride),
+                ", padding=", detail::pair_text(padding), ")");
   }
 };
 

@@ -28,6 +28,11 @@ concept IsNamed = requires { typename L::named_layer; };
 /// A layer with its dotted path, from a net without nesting.
 template <class L>
 struct Flat {
+  static_assert(
+      requires {
+        L::lowers_to;
+        L::parameters;
+      }, "this is not a layer: nn/layer.hpp says what one is");
   using type = std::tuple<L>;
 };
 template <class... L>

@@ -87,7 +87,7 @@ class Extents {
         if (e == dyn) {
           const long long g = given[i++];
           if (g < 0 || g > INT32_MAX)
-            throw ArgumentError("extent of a tensor: expected 0 to 2147483647, got " + std::to_string(g));
+            throw ArgumentError(text("extent of a tensor: expected 0 to 2147483647, got ", g));
           e = int(g);
         }
     }
@@ -97,15 +97,15 @@ class Extents {
   constexpr explicit Extents(const Array& all, std::nullptr_t) : at_(all) {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (S::extents[i] != dyn && S::extents[i] != all[i])
-        throw ShapeError("expected shape " + shape_string(S::extents) + ", got " + shape_string(all));
+        throw ShapeError(text("expected shape ", shape_string(S::extents), ", got ", shape_string(all)));
     check_size();
   }
 
   constexpr const Array& all() const { return at_; }
   constexpr int operator[](int d) const {
     if (d < 0 || d >= rank)
-      throw ArgumentError("dimension " + std::to_string(d) + " of a tensor of shape " + shape_string(at_) +
-                          ": expected 0 to " + std::to_string(rank - 1));
+      throw ArgumentError(
+          text("dimension ", d, " of a tensor of shape ", shape_string(at_), ": expected 0 to ", rank - 1));
     return int(extent(d));
   }
   constexpr std::size_t size() const {
@@ -131,9 +131,8 @@ class Extents {
     return at;
   }
   [[noreturn]] void out_of_range(long long index, int dimension) const {
-    throw ArgumentError("index " + std::to_string(index) + " is out of range for dimension " +
-                        std::to_string(dimension) + " with extent " + std::to_string((*this)[dimension]) +
-                        " of a tensor of shape " + shape_string(at_));
+    throw ArgumentError(text("index ", index, " is out of range for dimension ", dimension, " with extent ",
+                             (*this)[dimension], " of a tensor of shape ", shape_string(at_)));
   }
 
  private:
@@ -149,7 +148,7 @@ class Extents {
         if (e == 0) return;
       for (int e : at_) {
         if (n > most_elements / std::size_t(e))
-          throw ArgumentError("a tensor of shape " + shape_string(at_) + " has too many elements");
+          throw ArgumentError(text("a tensor of shape ", shape_string(at_), " has too many elements"));
         n *= std::size_t(e);
       }
     }

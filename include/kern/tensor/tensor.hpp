@@ -30,9 +30,8 @@ void nested_extents(const Braces& braces, std::array<int, N>& extents, bool firs
   if (first)
     extents[d] = int(braces.size());
   else if (braces.size() != std::size_t(extents[d]))
-    throw ShapeError("values of a tensor, dimension " + std::to_string(d) + ": expected " +
-                     std::to_string(extents[d]) + " as in the first braces, got " +
-                     std::to_string(braces.size()));
+    throw ShapeError(text("values of a tensor, dimension ", d, ": expected ", extents[d],
+                          " as in the first braces, got ", braces.size()));
   if constexpr (Rank > 1)
     for (const auto& inner : braces)
       nested_extents<Rank - 1>(inner, extents, first && &inner == braces.begin());
@@ -154,9 +153,8 @@ class Tensor<T, S, Host> {
         // Unsigned: the value lies between start and end, though the product may wrap.
         const auto value = Number(std::uint64_t(start) + std::uint64_t(i) * std::uint64_t(step));
         if (!fits(value))
-          throw ArgumentError(
-              "arange: expected values from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-              std::to_string(std::numeric_limits<T>::max()) + ", got " + std::to_string(value));
+          throw ArgumentError(text("arange: expected values from ", std::numeric_limits<T>::min(), " to ",
+                                   std::numeric_limits<T>::max(), ", got ", value));
         t.data()[i] = T(value);
       } else {
         t.data()[i] = T(start + i * step);
@@ -176,7 +174,7 @@ class Tensor<T, S, Host> {
     requires(given<N...> || (sizeof...(N) == 0 && unknown == 1))
   static Tensor from(std::span<const T> values, N... n) {
     Tensor t(extents_for(values.size(), n...), nullptr);
-    if (t.size() != values.size()) wrong_count(t.shape(), std::to_string(t.size()), values.size());
+    if (t.size() != values.size()) wrong_count(t.shape(), text(t.size()), values.size());
     std::copy(values.begin(), values.end(), t.data());
     return t;
   }
@@ -239,24 +237,31 @@ class Tensor<T, S, Host> {
   T item() const { return view().item(); }
   /// Element i of a tensor of rank 1, a view of part i of any other, and of the whole in another shape: as
   /// TensorView's.
-  decltype(auto) operator[](std::ptrdiff_t i)
+  decltype(auto) operator[](std::ptrdiff_t i) &
     requires(rank > 0)
   {
     return view()[i];
   }
-  decltype(auto) operator[](std::ptrdiff_t i) const
+  decltype(auto) operator[](std::ptrdiff_t i) const&
     requires(rank > 0)
   {
     return view()[i];
   }
   template <class To, class... N>
-  auto reshape(N... n) {
+  auto reshape(N... n) & {
     return view().template reshape<To>(n...);
   }
   template <class To, class... N>
-  auto reshape(N... n) const {
+  auto reshape(N... n) const& {
     return view().template reshape<To>(n...);
   }
+  // Views of a tensor that is gone at the end of the line: give it a name first.
+  void operator[](std::ptrdiff_t i) && = delete;
+  void operator[](std::ptrdiff_t i) const&& = delete;
+  template <class To, class... N>
+  void reshape(N... n) && = delete;
+  template <class To, class... N>
+  void reshape(N... n) const&& = delete;
   /// Copies the elements of a view or a tensor of equal shape: as TensorView's.
   template <class Source>
   void copy_from(const Source& source) {
@@ -277,7 +282,7 @@ class Tensor<T, S, Host> {
         if (e != dyn) known *= std::size_t(e);
       if (known == 0 && count == 0) return ExtentsOf(0);
       if (known == 0 || count % known != 0)
-        wrong_count(S::extents, known ? "a multiple of " + std::to_string(known) : "0", count);
+        wrong_count(S::extents, known ? text("a multiple of ", known) : "0", count);
       return ExtentsOf(count / known);
     }
   }
@@ -291,8 +296,8 @@ class Tensor<T, S, Host> {
     return std::is_signed_v<T> && value >= std::int64_t(std::numeric_limits<T>::min());
   }
   [[noreturn]] static void wrong_count(const Array& shape, const std::string& expected, std::size_t count) {
-    throw ShapeError("a tensor of shape " + shape_string(shape) + ": expected " + expected + " values, got " +
-                     std::to_string(count));
+    throw ShapeError(
+        text("a tensor of shape ", shape_string(shape), ": expected ", expected, " values, got ", count));
   }
 
   ExtentsOf extents_;

@@ -112,7 +112,8 @@ class TensorView<T, S, Host> {
   /// The only element. Throws ArgumentError if there are more, or none.
   T& item() const {
     if (size() != 1)
-      throw ArgumentError("item: expected a tensor of 1 element, got one of shape " + shape_string(shape()));
+      throw ArgumentError(
+          text("item: expected a tensor of 1 element, got one of shape ", shape_string(shape())));
     return *data_;
   }
   /// The same elements in another shape; dyn extents in order: v.reshape<Shape<dyn, 4>>(n). A single dyn
@@ -147,8 +148,8 @@ class TensorView<T, S, Host> {
   void copy_from(const TensorView<U, From>& v) const {
     static_assert(detail::may_be<From, S>(), "copy_from: the shapes differ");
     if (v.shape() != shape())
-      throw ShapeError("copy_from: expected shape " + shape_string(shape()) + ", got " +
-                       shape_string(v.shape()));
+      throw ShapeError(
+          text("copy_from: expected shape ", shape_string(shape()), ", got ", shape_string(v.shape())));
     if constexpr (std::is_same_v<std::remove_const_t<U>, T>) {
       if (size()) std::memmove(data_, v.data(), size() * sizeof(T));
     } else {
@@ -165,8 +166,8 @@ class TensorView<T, S, Host> {
  private:
   template <class Wanted>
   [[noreturn]] void misshaped(const Wanted& to) const {
-    throw ShapeError("reshape: a tensor of shape " + shape_string(shape()) + " with " +
-                     std::to_string(size()) + " elements can't have shape " + shape_string(to));
+    throw ShapeError(text("reshape: a tensor of shape ", shape_string(shape()), " with ", size(),
+                          " elements can't have shape ", shape_string(to)));
   }
 
   T* data_;

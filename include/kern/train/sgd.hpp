@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -21,15 +22,17 @@ struct Sgd {
   /// with dampening.
   void check() const {
     auto refuse = [](const char* name, double v) {
-      if (!(v >= 0))
-        throw ArgumentError(std::string("Sgd: ") + name + " must be >= 0, got " + std::to_string(v));
+      if (!(v >= 0) || !std::isfinite(v))
+        throw ArgumentError(text("Sgd: ", name, " must be finite and >= 0, got ", v));
     };
     refuse("lr", lr);
     refuse("momentum", momentum);
     refuse("weight_decay", weight_decay);
+    if (!std::isfinite(dampening))
+      throw ArgumentError(text("Sgd: dampening must be finite, got ", dampening));
     if (nesterov && (momentum <= 0 || dampening != 0))
-      throw ArgumentError("Sgd: nesterov needs momentum > 0 and dampening 0, got momentum " +
-                          std::to_string(momentum) + ", dampening " + std::to_string(dampening));
+      throw ArgumentError(text("Sgd: nesterov needs momentum > 0 and dampening 0, got momentum ", momentum,
+                               ", dampening ", dampening));
   }
 
   /// What it remembers from step to step.
