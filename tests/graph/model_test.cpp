@@ -99,6 +99,37 @@ TEST_CASE("an erased net may be wide, flat, and know a part of its input; what i
   for (int j = 0; j < 3; ++j) CHECK(a(0, j) == b(0, j));
 }
 
+TEST_CASE("sizes beyond what an int counts are named, not computed with") {
+  using Small = Sequential<Conv2d<3, 4, 3>, ReLU, MaxPool2d<2>, Flatten, Linear<36, 5>>;
+  using Any = Input<dyn, dyn, dyn>;
+  const char* const too_large =
+      "too large, in millions of elements of a sample or weight; at most: expected 1073, got ";
+  const auto message = [](Dims d) {
+    try {
+      Model<erase_shapes<Small>, Any> model{d};
+    } catch (const ShapeError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  // 50000 x 50000 inputs of 3 channels; 2^31 - 1 rows.
+  CHECK(message({3, 50000, 50000}).find(std::string("layer 0 (0): ") + too_large) == 0);
+  CHECK(message({3, 2147483647, 2147483647}).find(std::string("layer 0 (0): ") + too_large) == 0);
+  // The input fits, what the convolution makes of it does not.
+  using Grows = Sequential<Conv2d<1, 64, 1>>;
+  try {
+    Model<erase_shapes<Grows>, Any> model{Dims{1, 10000, 10000}};
+    FAIL("nothing was thrown");
+  } catch (const ShapeError& e) {
+    CHECK(std::string(e.what()) == std::string("layer 0 (0): ") + too_large + "6400");
+  }
+}
+
+TEST_CASE("a net that is one layer calls its parameters as PyTorch does") {
+  Model<Linear<5, 3>, Input<5>> model;
+  CHECK(model.parameter_names() == std::vector<std::string>{"weight", "bias"});
+}
+
 TEST_CASE("images come out as images, in PyTorch's layout") {
   using Copy = Sequential<Named<"conv", Conv2d<2, 3, 1, 1, 0, Bias::off>>>;
   Model<Copy, Input<2, 2, 3>> model;

@@ -91,6 +91,21 @@ TEST_CASE("every layer's gradients") {
   check_gradients<Sequential<LogSoftmax>, Input<5, 3, 2>>("LogSoftmax");
 }
 
+TEST_CASE("nets that end in a log-softmax") {
+  check_gradients<Sequential<Conv2d<2, 4, 3>, Flatten, LogSoftmax>, Input<2, 5, 4>>("conv, flatten", 9);
+  check_gradients<Sequential<Conv2d<2, 9, 2>, ReLU, Conv2d<9, 5, 3>, ReLU, MaxPool2d<2>, Flatten, LogSoftmax>,
+                  Input<2, 7, 7>>("two convs", 9);
+  check_gradients<Sequential<MaxPool2d<2, 1>, Flatten, LogSoftmax>, Input<3, 4, 4>>("pool", 9);
+  check_gradients<Sequential<Conv2d<2, 3, 2>, LogSoftmax, Flatten>, Input<2, 3, 4>>("over channels", 9);
+}
+
+TEST_CASE("dropout directly behind a flatten") {
+  check_gradients<Sequential<Conv2d<2, 5, 2>, Flatten, Dropout<0.4>, Linear<60, 3>>, Input<2, 4, 5>>(
+      "Dropout", 4);
+  check_gradients<Sequential<Flatten, Dropout2d<0.4>, Linear<40, 3>>, Input<2, 4, 5>>("Dropout2d", 4);
+  check_gradients<Sequential<Dropout<0.4>, Flatten, ReLU, Dropout<0.2>>, Input<2, 4, 5>>("all pointwise", 4);
+}
+
 TEST_CASE("whole nets' gradients, dropout on") {
   check_gradients<Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 20, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
                              Flatten, Linear<320, 24>, ReLU, Dropout<0.5>, Linear<24, 10>, LogSoftmax>,

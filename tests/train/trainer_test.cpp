@@ -209,14 +209,96 @@ TEST_CASE("a learning rate that diverges is reported, not trained through") {
         }).find("the loss is") != std::string::npos);
 }
 
+namespace {
+/// Cross-entropy of z is that of log_softmax(z): a net and the same with LogSoftmax behind it train alike.
+template <class In, class... L>
+void check_log_softmax(const char* name, int batch) {
+  CAPTURE(name);
+  Model<Sequential<L...>, In> plain{Seed{1}};
+  Model<Sequential<L..., LogSoftmax>, In> with{Seed{1}};
+  const int classes = plain.plan().output().size();
+  Trainer a{plain, CrossEntropyLoss{}, Sgd{.lr = 0.1}}, b{with, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  const auto x = kern::rand<float, typename In::Batch>(Seed{2}, batch);
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < batch; ++i) labels.push_back(i % classes);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(a.step(x, labels) == b.step(x, labels));
+    for (const auto& p : plain.parameter_names()) CHECK(same_bits(plain.gradient(p), with.gradient(p)));
+  }
+}
+}  // namespace
+
+TEST_CASE("a log-softmax at the end changes nothing, whatever stands before it") {
+  for (int batch : {1, 5, 64, 130}) {
+    CAPTURE(batch);
+    check_log_softmax<Input<1, 6, 6>, Conv2d<1, 4, 3>, Flatten>("conv", batch);
+    check_log_softmax<Input<1, 9, 9>, Conv2d<1, 8, 3>, ReLU, Conv2d<8, 10, 3>, ReLU, MaxPool2d<2>, Flatten>(
+        "convs", batch);
+    check_log_softmax<Input<1, 5, 5>, Conv2d<1, 1, 1>, MaxPool2d<2, 1>, Flatten>("pool", batch);
+    check_log_softmax<Input<1, 6, 6>, Conv2d<1, 3, 3>, Flatten, Linear<48, 7>, ReLU, Linear<7, 5>>("linear",
+                                                                                                   batch);
+    check_log_softmax<Input<30>, Linear<30, 7>>("one linear", batch);
+  }
+}
+
+// PyTorch's numbers for these parameters: torch.nn.functional.cross_entropy(log_softmax(conv(x),
+// 1).flatten(1), y).
+TEST_CASE("a log-softmax over the channels at each place is not the loss's own") {
+  using Net = Sequential<Conv2d<1, 2, 1>, LogSoftmax, Flatten>;
+  Model<Net, Input<1, 1, 2>> model;
+  model.set_parameter("0.weight", {0.5f, -0.25f});
+  model.set_parameter("0.bias", {0.125f, 0.75f});
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0}};
+  const Tensor<float, Shape<1, 1, 1, 2>> x{1, -2};
+  const std::vector<std::int32_t> y{1};
+  struct Batch {
+    TensorView<const float, Shape<dyn, 1, 1, 2>> images;
+    std::span<const std::int32_t> labels;
+  };
+  CHECK(trainer.step(x, y) == doctest::Approx(2.930969459).epsilon(1e-6));
+  CHECK(trainer.evaluate(std::vector<Batch>{{x, y}}).loss == doctest::Approx(2.930969459).epsilon(1e-6));
+  const auto g = model.gradient("0.weight");
+  CHECK(g[0] == doctest::Approx(1.786618812).epsilon(1e-5));
+  CHECK(g[1] == doctest::Approx(-1.786618812).epsilon(1e-5));
+}
+
+TEST_CASE("evaluation says what is not finite") {
+  Model<Sequential<Named<"fc", Linear<3, 2>>>, Input<3>> model;
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{}};
+  Tensor<float, Shape<2, 3>> x;
+  const std::vector<std::int32_t> y{0, 1};
+  struct Batch {
+    TensorView<const float, Shape<dyn, 3>> images;
+    std::span<const std::int32_t> labels;
+  };
+  const std::vector<Batch> data{{x, y}};
+  model.set_parameter("fc.bias", {0, std::numeric_limits<float>::quiet_NaN()});
+  CHECK(thrown<NumericError>([&] { trainer.evaluate(data); }) ==
+        "evaluate: the loss is nan in the batch that begins with sample 0; a value of fc.bias is not finite: "
+        "training "
+        "diverged");
+  x(1, 2) = std::numeric_limits<float>::infinity();
+  CHECK(thrown<NumericError>([&] { trainer.evaluate(data); }).find("sample 1 of the batch has a pixel") !=
+        std::string::npos);
+}
+
+TEST_CASE("a loss whose classes are not the erased net's outputs") {
+  Model<erase_shapes<Sequential<Linear<4, 5>>>, Input<dyn>> model{Dims{4}};
+  CHECK(thrown<ShapeError>([&] { Trainer(model, CrossEntropyLoss<7>{}, Sgd{}); }) ==
+        "classes of the loss: expected 5 (outputs of the net), got 7");
+}
+
 TEST_CASE("optimizers refuse what torch.optim.SGD refuses") {
   Model<Sequential<Flatten, Linear<784, 10>>, Image> model;
   auto with = [&](Sgd sgd) {
     return thrown<ArgumentError>([&] { Trainer(model, CrossEntropyLoss{}, sgd); });
   };
-  CHECK(with({.lr = -1}) == "Sgd: lr must be >= 0, got -1.000000");
-  CHECK(with({.momentum = -0.5}) == "Sgd: momentum must be >= 0, got -0.500000");
-  CHECK(with({.weight_decay = -0.5}) == "Sgd: weight_decay must be >= 0, got -0.500000");
+  CHECK(with({.lr = -1}) == "Sgd: lr must be finite and >= 0, got -1");
+  CHECK(with({.momentum = -0.5}) == "Sgd: momentum must be finite and >= 0, got -0.5");
+  CHECK(with({.weight_decay = -0.5}) == "Sgd: weight_decay must be finite and >= 0, got -0.5");
+  CHECK(with({.lr = std::numeric_limits<double>::infinity()}) == "Sgd: lr must be finite and >= 0, got inf");
+  CHECK(with({.dampening = std::numeric_limits<double>::quiet_NaN()}) ==
+        "Sgd: dampening must be finite, got nan");
   CHECK(with({.nesterov = true}).find("nesterov needs momentum > 0") != std::string::npos);
   CHECK(with({.momentum = 0.9}) == "nothing was thrown");
 }

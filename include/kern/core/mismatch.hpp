@@ -20,6 +20,7 @@ enum class Mismatch {
   linear_in_features,        // features of the input; In of the layer
   loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
   loss_classes,              // outputs of the net; classes of the loss
+  too_large,                 // elements, in millions: at most; of a sample or weight
   batch_image_shape,         // see expects and gets: channels, height or width, the first that differs
 };
 
@@ -34,8 +35,15 @@ struct Path {
   static constexpr std::size_t capacity = 96;
   char text[capacity]{};
   std::size_t size = 0;
+  bool cut = false;  // it was longer: such a net is refused
   constexpr void append(const char* s, std::size_t n) {
-    for (std::size_t i = 0; i < n && size + 1 < capacity; ++i) text[size++] = s[i];
+    for (std::size_t i = 0; i < n; ++i) {
+      if (size + 1 == capacity) {
+        cut = true;
+        return;
+      }
+      text[size++] = s[i];
+    }
   }
 };
 
@@ -65,6 +73,8 @@ struct loss_needs_a_flat_output;
 template <class...>
 struct loss_classes_mismatch;
 template <class...>
+struct too_large_in_millions_of_elements;
+template <class...>
 struct batch_image_shape_mismatch;
 
 namespace detail {
@@ -92,6 +102,8 @@ constexpr auto complain() {
     return static_cast<loss_needs_a_flat_output<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::loss_classes)
     return static_cast<loss_classes_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::too_large)
+    return static_cast<too_large_in_millions_of_elements<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::batch_image_shape)
     return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
   else
@@ -148,6 +160,8 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "the loss needs a flat output; dimensions of a sample";
     case Mismatch::loss_classes:
       return "classes of the loss";
+    case Mismatch::too_large:
+      return "too large, in millions of elements of a sample or weight; at most";
     case Mismatch::batch_image_shape:
       return "channels, height or width of the batch's images";
   }

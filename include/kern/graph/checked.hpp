@@ -51,12 +51,30 @@ struct Refused {
 };
 
 template <class Net, class In, class Backend, bool Static = In::is_static>
-struct Checked {
-  static constexpr Fault fault = plan<Net, In, Backend>.fault;
-  static_assert(sizeof(*kern::detail::complaint<fault, layer_text<Net, fault.layer>()>()));
-};
+struct Checked
+    : Refused<plan<Net, In, Backend>.fault, layer_text<Net, plan<Net, In, Backend>.fault.layer>()> {};
 template <class Net, class In, class Backend>
 struct Checked<Net, In, Backend, false> {};
+
+/// Whether Net fits; if not, the compiler says why.
+template <class Net, class In, class Backend>
+constexpr bool fits() {
+  static_assert(In::is_static, "this is known of an Input without dyn only");
+  (void)sizeof(Checked<Net, In, Backend>);
+  return plan<Net, In, Backend>.fault.kind == Mismatch::none;
+}
+
+/// A fact about a net that doesn't fit: equal to anything, so that the misfit is the only error.
+struct Unknowable {
+  template <class T>
+  constexpr operator T() const {
+    return T{};
+  }
+  template <class T>
+  friend constexpr bool operator==(Unknowable, const T&) {
+    return true;
+  }
+};
 
 }  // namespace graph
 }  // namespace kern

@@ -111,6 +111,7 @@ class Executor {
   /// 0.
   template <int Stages = stages>
   T* output_gradient() {
+    static_assert(Stages >= chunked, "what only a few samples share can't hold a batch's gradient");
     return dy<Stages - 1>(0, 0);
   }
   /// The gradients of all parameters, after forward<Stages>() of n samples; with InputGradient also
@@ -380,7 +381,7 @@ class Executor {
             std::size_t(plan_.input_origin() + h * plan_.input_pitch() + w * plan_.input_cols + c));
   }
   /// n samples into the stored layout.
-  void load(const T* samples, T* x, int n) const {
+  [[gnu::noinline]] void load(const T* samples, T* x, int n) const {
     const Dims in = plan_.input;
     for (int s = 0; s < n; ++s, samples += in.size(), x += plan_.input_size()) {
       if (plan_.input_cols > 1) {

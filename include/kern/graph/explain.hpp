@@ -54,29 +54,32 @@ constexpr const char* kind_text(const Stage& s) {
 /// and writes (a sample's activations; weights, once for all samples of a slice), and why it ends there.
 template <class Net, class In, class Device = Host, class T = float>
 std::string explain() {
+  if constexpr (!graph::fits<Net, In, typename Device::template Backend<T>>()) return {};
   constexpr auto& p = graph::plan<Net, In, typename Device::template Backend<T>>;
   const auto texts = graph::detail::LayerTexts<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
-  std::string out = std::to_string(p.stages) + " stages for " + std::to_string(texts.size()) + " layers\n";
+  std::string out = text(p.stages, " stages for ", texts.size(), " layers\n");
   double moved = 0;
   for (int i = 0; i < p.stages; ++i) {
     const graph::Stage& s = p.stage[std::size_t(i)];
     const Dims in = s.anchor == 0 || i == 0 ? p.input : p.dims[std::size_t(s.first - 1)];
     const double read = double(s.in_size()) * sizeof(T), written = double(s.out_size()) * sizeof(T);
     moved += read + written;
-    out += "\nstage " + std::to_string(i) + ": " + graph::kind_text(s) + "  " + graph::dims_text(in) +
-           " -> " + graph::dims_text(p.dims[std::size_t(s.last - 1)]) + "\n";
+    out += text("\nstage ", i, ": ", graph::kind_text(s), "  ", graph::dims_text(in), " -> ",
+                graph::dims_text(p.dims[std::size_t(s.last - 1)]), "\n");
     for (int l = s.first; l < s.last; ++l)
-      out += "    " + texts[std::size_t(l)].path + ": " + texts[std::size_t(l)].repr + "\n";
-    out += "  FLOPs " + graph::in_units(2 * double(s.multiply_adds())) + ", reads " + graph::in_units(read) +
-           "B, writes " + graph::in_units(written) + "B a sample" +
-           (s.indexed ? " and pooling indices in training" : "");
+      out += text("    ", texts[std::size_t(l)].path, ": ", texts[std::size_t(l)].repr, "\n");
+    out += text("  FLOPs ", graph::in_units(2 * double(s.multiply_adds())), ", reads ", graph::in_units(read),
+                "B, writes ", graph::in_units(written), "B a sample",
+                s.indexed ? " and pooling indices in training" : "");
     if (s.has_parameters())
-      out += "; weights " +
-             graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)) + "B";
-    out += std::string("\n  ends here: ") + graph::boundary_text(s.boundary) + "\n";
+      out += text("; weights ",
+                  graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)), "B");
+    out += text("\n  ends here: ", graph::boundary_text(s.boundary), "\n");
   }
-  return out + "\nforward moves " + graph::in_units(moved) + "B of activations a sample; stages 0 to " +
-         std::to_string(p.chunked - 1) + " run depth-first, a few samples at a time\n";
+  return text(out, "\nforward moves ", graph::in_units(moved), "B of activations a sample",
+              p.chunked > 0
+                  ? text("; stages 0 to ", p.chunked - 1, " run depth-first, a few samples at a time\n")
+                  : "\n");
 }
 
 }  // namespace kern

@@ -1,41 +1,48 @@
-// What is known of a net before it runs, for static_assert.
+// What is known of a net before it runs, for static_assert. A net that does not fit its input does not
+// compile.
 #pragma once
 #include "../host/backend.hpp"
-#include "plan.hpp"
+#include "checked.hpp"
 
 namespace kern {
 
+namespace graph {
+/// of(plan of Net).
+template <class Net, class In, class Backend, class F>
+constexpr auto fact(F of) {
+  if constexpr (fits<Net, In, Backend>())
+    return of(plan<Net, In, Backend>);
+  else
+    return Unknowable{};
+}
+}  // namespace graph
+
 /// The shape of a sample after layer number Layer (counted over all layers, nested ones too; -1: the input).
 template <class Net, class In, int Layer = nn::layer_count<Net> - 1>
-inline constexpr Dims shape_after = [] {
-  constexpr auto& p = graph::plan<Net, In, host::Backend<float>>;
-  if constexpr (Layer < 0)
-    return p.input;
-  else
-    return p.dims[std::size_t(Layer)];
-}();
+inline constexpr auto shape_after = graph::fact<Net, In, host::Backend<float>>(
+    [](const auto& p) { return Layer < 0 ? p.input : p.dims[std::size_t(Layer < 0 ? 0 : Layer)]; });
 
-/// Trainable numbers, as PyTorch counts them.
+/// Trainable numbers, as PyTorch counts them: a std::size_t.
 template <class Net, class In>
-inline constexpr std::size_t param_count = graph::plan<Net, In, host::Backend<float>>.parameters;
+inline constexpr auto param_count =
+    graph::fact<Net, In, host::Backend<float>>([](const auto& p) { return p.parameters; });
 
-/// Floating-point operations of one sample's forward pass: 2 for each multiply-add of a convolution or linear
-/// layer by its plain definition; biases, pools and pointwise ops are not counted.
+/// Floating-point operations of one sample's forward pass, a long: 2 for each multiply-add of a convolution
+/// or linear layer by its plain definition; biases, pools and pointwise ops are not counted.
 template <class Net, class In>
-inline constexpr long flop_count = [] {
+inline constexpr auto flop_count = graph::fact<Net, In, host::Backend<float>>([](const auto& p) {
   long n = 0;
-  for (int i = 0; i < graph::plan<Net, In, host::Backend<float>>.stages; ++i)
-    n += 2 * graph::plan<Net, In, host::Backend<float>>.stage[std::size_t(i)].multiply_adds();
+  for (int i = 0; i < p.stages; ++i) n += 2 * p.stage[std::size_t(i)].multiply_adds();
   return n;
-}();
+});
 
-/// Bytes that training keeps for each sample of a batch: input, activations, their gradients, pooling
-/// indices.
+/// Bytes that training keeps for each sample of a batch, a std::size_t: input, activations, their gradients,
+/// pooling indices.
 template <class Net, class In, class Device = Host, class T = float>
-inline constexpr std::size_t workspace_bytes = [] {
-  constexpr auto& p = graph::plan<Net, In, typename Device::template Backend<T>>;
-  return (std::size_t(p.input_size()) + p.activations + p.activations - p.inner) * sizeof(T) +
-         p.indices * sizeof(WindowIndex);
-}();
+inline constexpr auto workspace_bytes =
+    graph::fact<Net, In, typename Device::template Backend<T>>([](const auto& p) {
+      return (std::size_t(p.input_size()) + p.activations + p.activations - p.inner) * sizeof(T) +
+             p.indices * sizeof(WindowIndex);
+    });
 
 }  // namespace kern

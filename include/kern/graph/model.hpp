@@ -17,7 +17,9 @@ namespace detail {
 template <class Executor, bool Static>
 constexpr auto output_shape() {
   constexpr Dims d = Executor::structure.output();
-  if constexpr (!Static && d.flat)
+  if constexpr (Executor::structure.fault.kind != Mismatch::none)
+    return Shape<0>{};  // most are flat: what reads it is no further error
+  else if constexpr (!Static && d.flat)
     return Shape<dyn>{};
   else if constexpr (!Static)
     return Shape<dyn, dyn, dyn>{};
@@ -26,6 +28,23 @@ constexpr auto output_shape() {
   else
     return Shape<d.c, d.h, d.w>{};
 }
+/// The first extent in which samples of shape Got differ from Want's, the first of which may be any.
+template <class Want, class Got, int First>
+constexpr Fault samples_fault() {
+  if constexpr (Want::rank != Got::rank) {
+    return {Mismatch::batch_image_shape, -1, Want::rank, Got::rank};
+  } else {
+    for (std::size_t i = First; i < std::size_t(Want::rank); ++i)
+      if (Want::extents[i] != Got::extents[i] && Want::extents[i] != dyn && Got::extents[i] != dyn)
+        return {Mismatch::batch_image_shape, -1, Want::extents[i], Got::extents[i]};
+    return {};
+  }
+}
+template <class V>
+concept IsTensor = requires {
+  typename V::Extents;
+  typename V::Element;
+};
 template <class S>
 struct BatchOf;
 template <int... E>
@@ -36,7 +55,9 @@ struct BatchOf<Shape<E...>> {
 
 /// A net (nn::Sequential<...> or erase_shapes of one) for samples of shape In, with its parameters, on a
 /// device. A net that does not fit its input does not compile; see core/mismatch.hpp for what the error says.
-/// Initial parameters are PyTorch's distributions, drawn from `seed`.
+/// Initial parameters are PyTorch's distributions, drawn from `seed`. T: float or double. A model can't be
+/// copied or moved, for trainers point to it (std::unique_ptr holds it elsewhere); predict() works in the
+/// model's own memory, so it is not const.
 template <class NetOrErased, class In, class Device = Host, class T = float>
 class Model
     : graph::Checked<typename graph::Unerased<NetOrErased>::type, In, typename Device::template Backend<T>> {
@@ -61,6 +82,9 @@ class Model
   static_assert(erased || In::is_static, "an Input with dyn extents needs erase_shapes<Net>");
   static_assert(graph::names_are_unique<Net>(),
                 "two parameters have the same name: give their layers different ones");
+
+  static_assert(graph::names_are_whole<Net>(),
+                "the dotted name of a parameter is longer than 95 characters: give its layers shorter names");
 
   /// A sample of the output: Shape<10>, Shape<C, H, W>; dyn extents if the input's are.
   using Output = decltype(detail::output_shape<Executor, In::is_static>());
@@ -89,6 +113,22 @@ class Model
     Tensor<T, Output> out = make_output<Output>();
     read_output(executor_.infer(checked(sample), 1), 1, out.data());
     return out;
+  }
+  /// Samples that the model can't take don't compile.
+  template <detail::IsTensor Other>
+    requires(!std::is_convertible_v<const Other&, Batch> && !std::is_convertible_v<const Other&, Sample>)
+  auto predict(const Other&) {
+    constexpr bool one = Other::Extents::rank == Sample::rank;
+    constexpr Fault f = detail::samples_fault<typename std::conditional_t<one, Sample, Batch>::Extents,
+                                              typename Other::Extents, !one>();
+    (void)sizeof(graph::Refused<f, detail::Text<1>{}>);
+    if constexpr (f.kind == Mismatch::none) {
+      constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Other::Element>, T>;
+      static_assert(same_type, "predict: the elements of the samples are not of the model's type");
+      static_assert(!same_type,
+                    "predict: whether these samples fit is known at run time only: Batch(samples) checks");
+    }
+    return Tensor<T, typename detail::BatchOf<Output>::type>();
   }
   /// The number of the largest output for one sample.
   int classify(const Sample& sample) {
@@ -139,8 +179,8 @@ class Model
   void set_parameter(std::string_view name, const T* data, std::size_t count) {
     const graph::ParameterSlot& s = slot(name);
     if (count != std::size_t(s.parameter.size()))
-      throw ShapeError("set_parameter(\"" + std::string(name) + "\"): expected " +
-                       std::to_string(s.parameter.size()) + " values, got " + std::to_string(count));
+      throw ShapeError(
+          text("set_parameter(\"", name, "\"): expected ", s.parameter.size(), " values, got ", count));
     write(s, [&](std::size_t i) { return data[i]; });
   }
   void set_parameter(std::string_view name, const std::vector<T>& v) {
@@ -172,9 +212,8 @@ class Model
     const int got[] = {input.c, input.h, input.w}, want[] = {In::dims.c, In::dims.h, In::dims.w};
     for (int i = 0; i < In::rank; ++i)
       if (got[i] < 1 || (want[i] != dyn && want[i] != got[i]))
-        throw ShapeError("extent " + std::to_string(i) + " of the model's input: expected " +
-                         (want[i] == dyn ? "at least 1" : std::to_string(want[i])) + ", got " +
-                         std::to_string(got[i]));
+        throw ShapeError(text("extent ", i, " of the model's input: expected ",
+                              want[i] == dyn ? "at least 1" : text(want[i]), ", got ", got[i]));
     return input;
   }
 
@@ -184,9 +223,8 @@ class Model
       : executor_(input, device), seed_(seed) {
     const Fault& f = plan().fault;
     if (f.kind != Mismatch::none)
-      throw ShapeError("layer " + std::to_string(f.layer) + " (" +
-                       nn::layer_paths<Net>[std::size_t(f.layer)].text + "): " + mismatch_text(f.kind) +
-                       ": expected " + std::to_string(f.expects) + ", got " + std::to_string(f.gets));
+      throw ShapeError(text("layer ", f.layer, " (", nn::layer_paths<Net>[std::size_t(f.layer)].text,
+                            "): ", mismatch_text(f.kind), ": expected ", f.expects, ", got ", f.gets));
     std::uint32_t number = 0;
     for (const auto& s : graph::parameter_slots<Net>) {
       const double bound = 1 / std::sqrt(double(s.parameter.fan_in));
@@ -222,8 +260,8 @@ class Model
       const int want[] = {In::rank == 1 ? d.size() : d.c, d.h, d.w};
       for (int i = 0; i < In::rank; ++i)
         if (int(v.extent(first + i)) != want[i])
-          throw ShapeError("extent " + std::to_string(first + i) + " of the samples: expected " +
-                           std::to_string(want[i]) + ", got " + std::to_string(v.extent(first + i)));
+          throw ShapeError(text("extent ", first + i, " of the samples: expected ", want[i], ", got ",
+                                v.extent(first + i)));
     }
     return v.data();
   }
@@ -233,7 +271,7 @@ class Model
     if (i < 0) {
       std::string known;
       for (const std::string& n : parameter_names()) known += (known.empty() ? "" : ", ") + n;
-      throw ArgumentError("no parameter is called \"" + std::string(name) + "\"; there are: " + known);
+      throw ArgumentError(text("no parameter is called \"", name, "\"; there are: ", known));
     }
     return graph::parameter_slots<Net>[std::size_t(i)];
   }

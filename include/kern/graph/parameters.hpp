@@ -27,7 +27,7 @@ struct Slots<std::tuple<L...>> {
       for (const nn::Parameter& p : parameters) {
         ParameterSlot& s = slots[n++];
         s = {paths[std::size_t(layer)], p, layer, index++};
-        s.name.append(".", 1);
+        if (s.name.size) s.name.append(".", 1);  // a net that is one layer has no number
         s.name.append(p.name, std::char_traits<char>::length(p.name));
       }
       ++layer;
@@ -59,6 +59,16 @@ constexpr bool names_are_unique() {
   int i = 0;
   for (const ParameterSlot& s : parameter_slots<Net>)
     if (find_parameter<Net>({s.name.text, s.name.size}) != i++) return false;
+  return true;
+}
+
+/// No layer's dotted name was cut.
+template <class Net>
+constexpr bool names_are_whole() {
+  for (const Path& p : nn::layer_paths<Net>)
+    if (p.cut) return false;
+  for (const ParameterSlot& s : parameter_slots<Net>)
+    if (s.name.cut) return false;
   return true;
 }
 

@@ -116,7 +116,7 @@ struct Plan {
   Dims input{};
   int input_cols = 0;  // channels of the input as stored
   int input_border_h = 0, input_border_w = 0;
-  int chunked = 0;             // stages before the first dense one: a few samples can run through them
+  int chunked = 0;  // stages before the first dense one, or a last log-softmax: few samples can run through
   std::size_t parameters = 0;  // as PyTorch counts them
   std::size_t stored = 0;      // elements, with padding
   std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
@@ -134,7 +134,7 @@ struct LayerTraits {
   nn::Lowering lowers_to;
   nn::Rule (*rule)(Dims);
   bool monotone, needs_output, keeps_sign;  // of its op
-  int parameters;                           // elements
+  std::size_t parameters;                   // elements
   bool has_bias;
 };
 
@@ -159,6 +159,8 @@ class Folder {
   constexpr Folder(Dims in, Layout layout) : layout_(layout), d_(in) { plan_.input = in; }
 
   constexpr Plan<N> fold(const std::array<LayerTraits, std::size_t(N)>& layers, bool checked) {
+    if (checked && too_large(0, size_of(d_, round_up(std::min(d_.c, most), layout_.channel_multiple))))
+      return plan_;
     cols_ = reads_unpadded(layers) ? d_.c : round_up(d_.c, layout_.channel_multiple);
     plan_.input_cols = cols_;
     for (int i = 0; i < N; ++i) {
@@ -169,8 +171,9 @@ class Folder {
         plan_.fault.layer = i;
         return plan_;
       }
+      if (checked && too_large(i, stored_size(l, r))) return plan_;
       add(i, l, r);
-      plan_.parameters += std::size_t(l.parameters);
+      plan_.parameters += l.parameters;
       plan_.dims[std::size_t(i)] = d_ = r.out;
       if (plan_.stages) current().last = i + 1, current().flat = r.out.flat;
     }
@@ -181,6 +184,26 @@ class Folder {
   }
 
  private:
+  // Sizes are ints; the slack is for borders and for adding two of them.
+  static constexpr int most = 1 << 30;
+  static constexpr double size_of(Dims d, int cols, Size2 border = {0, 0}) {
+    return (d.h + 2. * border.h) * (d.w + 2. * border.w) * cols;
+  }
+  /// The largest of what a layer needs: its input with a border, its output, its weight.
+  constexpr double stored_size(const LayerTraits& l, const nn::Rule& r) const {
+    const int cols = round_up(std::min(r.out.c, most), layout_.channel_multiple);
+    double largest = std::max(size_of(d_, cols_, r.padding), size_of(r.out, cols));
+    if (l.lowers_to == nn::Lowering::contraction)
+      largest = std::max(largest, double(r.kernel.h) * r.kernel.w * cols_ * cols);
+    if (l.lowers_to == nn::Lowering::dense) largest = std::max(largest, size_of(d_, cols_) * cols);
+    return largest;
+  }
+  constexpr bool too_large(int layer, double elements) {
+    if (elements <= most) return false;
+    constexpr double million = 1e6;
+    plan_.fault = {Mismatch::too_large, layer, int(most / million), int(std::min(elements / million, 2e9))};
+    return true;
+  }
   constexpr Stage& current() { return plan_.stage[std::size_t(plan_.stages - 1)]; }
 
   static constexpr bool reads_unpadded(const std::array<LayerTraits, std::size_t(N)>& layers) {
@@ -317,6 +340,8 @@ class Folder {
   /// Offsets, once all is known.
   constexpr void place() {
     plan_.chunked = plan_.stages;
+    // Training may end before a last log-softmax: what that reads is kept for the whole batch.
+    if (plan_.stages > 1 && current().kind == Kind::log_softmax) --plan_.chunked;
     for (int i = plan_.stages - 1; i >= 0; --i)
       if (plan_.stage[std::size_t(i)].kind == Kind::dense) plan_.chunked = i;
     for (int i = 0; i < plan_.stages; ++i) {

@@ -9,6 +9,7 @@ namespace kern {
 /// then totals.
 template <class Net, class In>
 std::string summary() {
+  if constexpr (!graph::fits<Net, In, host::Backend<float>>()) return {};
   constexpr auto& p = graph::plan<Net, In, host::Backend<float>>;
   using Texts = graph::detail::LayerTexts<nn::flat_layers<Net>>;
   std::vector<std::vector<std::string>> rows{{"Layer", "Output shape", "Parameters", "Multiply-adds"}};

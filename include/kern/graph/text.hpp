@@ -10,8 +10,12 @@ namespace kern::graph {
 
 /// 596042 -> "596,042".
 inline std::string with_commas(unsigned long long n) {
-  std::string s = std::to_string(n);
-  for (int i = int(s.size()) - 3; i > 0; i -= 3) s.insert(std::size_t(i), ",");
+  const std::string digits = text(n);
+  std::string s;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) s += ',';
+    s += digits[i];
+  }
   return s;
 }
 /// 6691840 -> "6.69 M"; steps of 1000.
@@ -25,8 +29,8 @@ inline std::string in_units(double n) {
 }
 /// "(16, 26, 26)".
 inline std::string dims_text(Dims d) {
-  if (d.flat) return "(" + std::to_string(d.size()) + ")";
-  return "(" + std::to_string(d.c) + ", " + std::to_string(d.h) + ", " + std::to_string(d.w) + ")";
+  if (d.flat) return text("(", d.size(), ")");
+  return text("(", d.c, ", ", d.h, ", ", d.w, ")");
 }
 /// Rows of cells as columns: the first to the left, the others to the right, two spaces between.
 inline std::string table(const std::vector<std::vector<std::string>>& rows) {

@@ -9,7 +9,8 @@ namespace kern {
 
 /// Mean over the batch of  log(sum over j of exp z[j]) - z[label]:  PyTorch's CrossEntropyLoss of scores z
 /// and class numbers. After a net that ends in LogSoftmax it works on the scores before it (the result is the
-/// same). Classes, if given, must be the number of the net's outputs: checked by the compiler.
+/// same). Classes, if given, must be the number of the net's outputs: checked by the compiler, for an erased
+/// net by the Trainer.
 template <int Classes = dyn>
 struct CrossEntropyLoss {
   static constexpr int classes = Classes;

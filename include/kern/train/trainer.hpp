@@ -18,20 +18,6 @@ struct Evaluation {
 
 namespace detail {
 
-/// The first extent in which a batch's samples differ from the model's, as a misfit: known before the program
-/// runs.
-template <class Want, class Got>
-constexpr Fault batch_fault() {
-  if constexpr (Want::rank != Got::rank) {
-    return {Mismatch::batch_image_shape, -1, Want::rank, Got::rank};
-  } else {
-    for (std::size_t i = 1; i < std::size_t(Want::rank); ++i)
-      if (Want::extents[i] != Got::extents[i] && Want::extents[i] != dyn && Got::extents[i] != dyn)
-        return {Mismatch::batch_image_shape, -1, Want::extents[i], Got::extents[i]};
-    return {};
-  }
-}
-
 /// What is wrong between a net and a loss.
 template <class Model, class Loss>
 constexpr Fault loss_fault() {
@@ -54,15 +40,21 @@ class Trainer
                      graph::layer_text<typename Model::Net, detail::loss_fault<Model, Loss>().layer>()> {
   using Executor = typename Model::Executor;
   using T = typename Model::Element;
-  // A log-softmax at the end is part of the loss.
-  static constexpr int trained =
-      Executor::stages -
-      (Loss::skips_log_softmax && Executor::stages > 1 &&
-       Executor::structure.stage[std::size_t(Executor::stages - 1)].kind == graph::Kind::log_softmax);
+  // A log-softmax over all outputs at the end is part of the loss. (One over the channels at each place of an
+  // image is not.)
+  static constexpr int trained = [] {
+    constexpr auto& p = Executor::structure;
+    constexpr graph::Stage last = p.stage[std::size_t(std::max(Executor::stages, 1) - 1)];
+    const bool over_all = last.kind == graph::Kind::log_softmax && p.dims[std::size_t(last.anchor)].flat;
+    return Executor::stages - (Loss::skips_log_softmax && Executor::stages > 1 && over_all);
+  }();
 
  public:
   Trainer(Model& model, Loss loss, Optimizer optimizer) : model_(model), loss_(loss), optimizer_(optimizer) {
     optimizer_.check();
+    if (Loss::classes != dyn && Loss::classes != model_.plan().output().size())
+      throw ShapeError(text(mismatch_text(Mismatch::loss_classes), ": expected ",
+                            model_.plan().output().size(), " (outputs of the net), got ", Loss::classes));
   }
 
   /// One step on a batch (`images`, `labels`). -> its loss before the update.
@@ -94,7 +86,7 @@ class Trainer
   }
 
   /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
-  /// change.
+  /// change. Throws as step() does; NumericError says what is not finite.
   template <class Loader>
   Evaluation evaluate(Loader&& loader) {
     Evaluation r;
@@ -115,10 +107,12 @@ class Trainer
   /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
   static constexpr bool fits() {
-    constexpr Fault f =
-        detail::batch_fault<typename Model::Input::Batch, typename std::remove_cvref_t<Images>::Extents>();
+    using I = std::remove_cvref_t<Images>;
+    constexpr Fault f = detail::samples_fault<typename Model::Input::Batch, typename I::Extents, 1>();
     (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
-    return f.kind == Mismatch::none;
+    constexpr bool same_type = std::is_same_v<std::remove_const_t<typename I::Element>, T>;
+    static_assert(same_type, "the elements of the batch's images are not of the model's type");
+    return f.kind == Mismatch::none && same_type;
   }
   static ops::ClassLayout layout(const graph::Stage& s) {
     const bool spread = s.kind == graph::Kind::contraction || s.kind == graph::Kind::window ||
@@ -136,20 +130,19 @@ class Trainer
     const auto n = std::size_t(images.extent(0));
     if (n == 0) throw ArgumentError("a batch has at least 1 sample, got 0");
     if (n != labels.size())
-      throw ShapeError("labels of a batch: expected " + std::to_string(n) + " (its images), got " +
-                       std::to_string(labels.size()));
+      throw ShapeError(text("labels of a batch: expected ", n, " (its images), got ", labels.size()));
     const int classes = model_.plan().output().size();
     for (std::size_t i = 0; i < n; ++i)
       if (labels[i] < 0 || labels[i] >= classes)
-        throw DataError("label of sample " + std::to_string(i) + " in the batch: expected 0 to " +
-                        std::to_string(classes - 1) + ", got " + std::to_string(labels[i]));
+        throw DataError(
+            text("label of sample ", i, " in the batch: expected 0 to ", classes - 1, ", got ", labels[i]));
     if constexpr (!Model::Input::is_static) {
       const Dims d = model_.plan().input;
       const int want[] = {Model::Input::rank == 1 ? d.size() : d.c, d.h, d.w};
       for (int i = 0; i < Model::Input::rank; ++i)
         if (int(images.extent(i + 1)) != want[i])
-          throw ShapeError("extent " + std::to_string(i + 1) + " of the images: expected " +
-                           std::to_string(want[i]) + ", got " + std::to_string(images.extent(i + 1)));
+          throw ShapeError(
+              text("extent ", i + 1, " of the images: expected ", want[i], ", got ", images.extent(i + 1)));
     }
     return int(n);
   }
@@ -157,20 +150,35 @@ class Trainer
     if (each_.size() < std::size_t(n)) each_ = Buffer<T>(std::size_t(n));
   }
   [[noreturn, gnu::cold]] void refuse(const typename Model::Batch& images, int n, double loss) {
-    std::string what = "step " + std::to_string(steps_ + 1) + ": the loss is " +
-                       (std::isnan(loss) ? "nan" : "infinite") + "; ";
-    const auto size = std::size_t(model_.plan().input.size());
-    for (std::size_t i = 0; i < std::size_t(n) * size; ++i)
-      if (!std::isfinite(images.data()[i]))
-        throw NumericError(what + "sample " + std::to_string(i / size) +
-                           " of the batch has a pixel that is not finite");
+    const std::string what =
+        text("step ", steps_ + 1, ": the loss is ", std::isnan(loss) ? "nan" : "infinite", "; ");
+    if (const auto bad = first_not_finite(images); bad < images.size())
+      throw NumericError(text(what, "sample ", bad / std::size_t(model_.plan().input.size()),
+                              " of the batch has a pixel that is not finite"));
     const int s = model_.executor().template first_not_finite<trained>(n);
-    if (s < 0) throw NumericError(what + "all layers' outputs are finite, but too far apart");
+    if (s < 0) throw NumericError(text(what, "all layers' outputs are finite, but too far apart"));
     const int layer = model_.plan().stage[std::size_t(s)].anchor;
-    throw NumericError(what + "the first output that is not finite is that of layer " +
-                       std::to_string(layer) + " (" +
-                       nn::layer_paths<typename Model::Net>[std::size_t(layer)].text +
-                       "); a smaller learning rate may help");
+    throw NumericError(text(what, "the first output that is not finite is that of layer ", layer, " (",
+                            nn::layer_paths<typename Model::Net>[std::size_t(layer)].text,
+                            "); a smaller learning rate may help"));
+  }
+  [[noreturn, gnu::cold]] void refuse_evaluation(const typename Model::Batch& images, std::size_t before,
+                                                 double loss) const {
+    const std::string what = text("evaluate: the loss is ", std::isnan(loss) ? "nan" : "infinite",
+                                  " in the batch that begins with sample ", before, "; ");
+    if (const auto bad = first_not_finite(images); bad < images.size())
+      throw NumericError(text(what, "sample ", bad / std::size_t(model_.plan().input.size()),
+                              " of the batch has a pixel that is not finite"));
+    for (const std::string& name : Model::parameter_names())
+      for (const T v : model_.parameter(name))
+        if (!std::isfinite(v))
+          throw NumericError(text(what, "a value of ", name, " is not finite: training diverged"));
+    throw NumericError(text(what, "all pixels and parameters are finite, but some too large"));
+  }
+  static std::size_t first_not_finite(const typename Model::Batch& images) {
+    std::size_t i = 0;
+    while (i < images.size() && std::isfinite(images.data()[i])) ++i;
+    return i;
   }
   void add(Evaluation& r, const typename Model::Batch& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
@@ -179,8 +187,10 @@ class Trainer
     reserve(n);
     const graph::Stage& last = model_.plan().stage[std::size_t(Executor::stages - 1)];
     const ops::ClassLayout l = layout(last);
-    r.loss += n * loss_(e.backend(), z, std::size_t(last.out_size()), n, labels.data(), l,
-                        static_cast<T*>(nullptr), each_.data());
+    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, labels.data(), l,
+                              static_cast<T*>(nullptr), each_.data());
+    if (!std::isfinite(loss)) refuse_evaluation(images, r.count, loss);
+    r.loss += n * loss;
     for (int i = 0; i < n; ++i, z += last.out_size()) {
       int best = 0;
       for (int j = 1; j < l.classes(); ++j)
