@@ -1,8 +1,10 @@
 // The trainer behind `./dev train`: LeNet on MNIST, with options.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <kern/io/gzip.hpp>
 #include <kern/kern.hpp>
+#include <limits>
 #include <string>
 
 #include "progress.hpp"
@@ -26,6 +28,20 @@ struct Options {
   std::uint64_t seed = 0;
   bool explain = false;
 };
+
+/// A check that says what is wrong in plain words.
+template <class Number>
+CLI::Validator number(Number least, Number most, const char* words) {
+  return CLI::Validator(
+      [=](std::string& input) {
+        Number n{};
+        const char* const end = input.data() + input.size();
+        const auto [stop, error] = std::from_chars(input.data(), end, n);
+        const bool good = error == std::errc{} && stop == end && n >= least && n <= most;
+        return good ? std::string() : text("expected ", words, ", got ", input);
+      },
+      "");
+}
 
 void train(const Options& o) {
   const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
@@ -70,14 +86,18 @@ void train(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app{"Trains LeNet on MNIST."};
+  const auto count = number(1, 1'000'000, "a whole number from 1 to 1000000");
+  const auto rate = number(0.0, std::numeric_limits<double>::max(), "a number from 0 on");
   app.option_defaults()->always_capture_default();
   app.add_option("--data", o.data, "folder with MNIST's four files, raw or .gz");
-  app.add_option("--epochs", o.epochs, "times through the training images")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--batch-size", o.batch_size, "images a step")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--lr", o.lr, "learning rate")->check(CLI::NonNegativeNumber);
-  app.add_option("--momentum", o.momentum, "of SGD")->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o.seed, "of parameters, order and dropout: the same seed, the same bits");
-  app.add_option("--threads", o.threads, "0: all that the machine has")->check(CLI::Range(0, 1024));
+  app.add_option("--epochs", o.epochs, "times through the training images")->check(count);
+  app.add_option("--batch-size", o.batch_size, "images a step")->check(count);
+  app.add_option("--lr", o.lr, "learning rate")->check(rate);
+  app.add_option("--momentum", o.momentum, "of SGD")->check(rate);
+  app.add_option("--seed", o.seed, "of parameters, order and dropout: the same seed, the same bits")
+      ->check(number(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number from 0 to 18446744073709551615"));
+  app.add_option("--threads", o.threads, "0: all that the machine has")
+      ->check(number(0, 1024, "a whole number from 0 to 1024"));
   app.add_option("--device", o.device, "auto, cpu or cuda")->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
   CLI11_PARSE(app, argc, argv);
@@ -85,7 +105,9 @@ int main(int argc, char** argv) {
     if (o.device == "cuda")
       throw ArgumentError("--device cuda: this program was built without CUDA; use --device cpu");
     train(o);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw Error("the output could not be written");
   } catch (const std::exception& e) {
+    std::fflush(stdout);
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;
   }
