@@ -22,18 +22,22 @@ TEST_CASE("chunks() covers the batch, each sample once, whatever the sizes") {
   }
 }
 
-TEST_CASE("map() covers a buffer in blocks of whole registers") {
+TEST_CASE("update() covers every element once, with and without a state") {
+  const auto add = [](auto& w, auto g, auto& v) {
+    w = w + g + v;
+    v = v + 1;
+  };
   host::Backend<double> backend(2);
   for (std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{16384}, std::size_t{50001}}) {
-    std::vector<int> seen(n);
-    std::atomic<bool> right{true};
-    backend.map(n, [&](std::size_t begin, std::size_t end) {
-      if (begin % std::size_t(lanes<double>) != 0 || (end != n && end % std::size_t(lanes<double>) != 0))
-        right = false;
-      for (std::size_t i = begin; i < end; ++i) ++seen[i];
-    });
-    CHECK(right);
-    CHECK(std::count(seen.begin(), seen.end(), 1) == std::ptrdiff_t(n));
+    Buffer<double> w(n), g(n), v(n);
+    for (std::size_t i = 0; i < n; ++i) g[i] = double(i), v[i] = 0.5;
+    backend.update(n, add, w.data(), g.data(), v.data());
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < n; ++i) right += w[i] == double(i) + 0.5 && v[i] == 1.5;
+    CHECK(right == n);
+    backend.update(n, add, w.data(), g.data(), static_cast<double*>(nullptr));
+    for (std::size_t i = 0; i < n; ++i) right -= w[i] == 2 * double(i) + 0.5;
+    CHECK(right == 0);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "kern/graph/model.hpp"
 #include "kern/nn/nn.hpp"
 #include "support/golden.hpp"
+#include "support/test_device.hpp"
 
 using namespace kern;
 using namespace kern::nn;
@@ -18,13 +19,12 @@ namespace {
 template <class Net, class In>
 void check_gradients(const char* name, int batch = 3) {
   CAPTURE(name);
-  Model<Net, In, Host, double> model{Seed{11}, Host{.threads = 1}};
+  Model<Net, In, TestDevice, double> model{Seed{11}, test_device(1)};
   fill(model);
   auto& e = model.executor();
   using Executor = std::remove_reference_t<decltype(e)>;
   const Draw draw{Seed{11}, 5, true};
   auto x = formula_array<double>(1, std::size_t(batch * model.plan().input.size()));
-  const graph::Stage& last = model.plan().stage[std::size_t(Executor::stages - 1)];
   const Dims out = model.plan().output();
   const auto g = formula_array<double>(2, std::size_t(batch * out.size()));
   std::vector<double> y(g.size());
@@ -35,11 +35,7 @@ void check_gradients(const char* name, int batch = 3) {
     return sum;
   };
   loss();
-  for (int s = 0; s < batch; ++s)
-    for (int k = 0; k < out.c; ++k)
-      for (int p = 0; p < out.h * out.w; ++p)
-        e.output_gradient()[s * last.out_size() + p * last.cols() + k] =
-            g[std::size_t((s * out.c + k) * out.h * out.w + p)];
+  set_output_gradient(model, batch, g);
   e.template backward<Executor::stages, true>(batch);
   std::vector<double> dx(x.size());
   e.input_gradient(batch, dx.data());

@@ -5,6 +5,7 @@
 #include "kern/graph/model.hpp"
 #include "kern/nn/nn.hpp"
 #include "support/golden.hpp"
+#include "support/test_device.hpp"
 
 namespace kern::testing {
 
@@ -16,7 +17,7 @@ template <class Net, class In, class T>
 void check_layer_in(const char* name, int batch) {
   CAPTURE(name);
   const GoldenCase& c = golden("layers.txt", name);
-  Model<Net, In, Host, T> model{Seed{0}, Host{.threads = 2}};
+  Model<Net, In, TestDevice, T> model{Seed{0}, test_device(2)};
   fill(model);
   auto& e = model.executor();
   const auto& plan = model.plan();
@@ -30,12 +31,7 @@ void check_layer_in(const char* name, int batch) {
   model.read_output(e.forward(x.data(), batch, Draw{Seed{0}, 0, true}), batch, trained.data());
   CHECK(trained == y);
 
-  const graph::Stage& last = plan.stage[std::size_t(std::remove_reference_t<decltype(e)>::stages - 1)];
-  T* g = e.output_gradient();
-  for (int s = 0; s < batch; ++s)
-    for (int k = 0; k < out.c; ++k)
-      for (int p = 0; p < out.h * out.w; ++p)
-        g[s * last.out_size() + p * last.cols() + k] = dy[std::size_t((s * out.c + k) * out.h * out.w + p)];
+  set_output_gradient(model, batch, dy);
   e.template backward<std::remove_reference_t<decltype(e)>::stages, true>(batch);
   e.input_gradient(batch, dx.data());
   check_close(c, "dx", dx, layer_roundings);

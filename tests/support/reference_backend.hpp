@@ -3,9 +3,12 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kern/core/known.hpp"
+#include "kern/core/memory.hpp"
 #include "kern/core/stage.hpp"
 
 namespace kern::testing {
@@ -31,6 +34,33 @@ class ReferenceBackend {
     return 0;
   }
   void reserve(std::size_t) {}
+  static constexpr bool whole_batches = false;
+  template <class U>
+  using Memory = Buffer<U>;
+  template <class U>
+  Memory<U> allocate(std::size_t n) {
+    return Buffer<U>(n);
+  }
+  void zero(T* p, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) p[i] = 0;
+  }
+  template <class U>
+  const U* to_host(const U* p, std::size_t) const {
+    return p;
+  }
+  template <class F>
+  void edit(T* p, std::size_t, F&& f) {
+    f(p);
+  }
+  const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
+  void load(const Entry& e, const T* samples, T* x, int n) {
+    for (int s = 0; s < n; ++s)
+      for (int c = 0; c < e.c; ++c)
+        for (int h = 0; h < e.h; ++h)
+          for (int w = 0; w < e.w; ++w)
+            x[s * e.stored_size() + e.origin() + h * e.pitch() + w * e.cols + c] =
+                samples[s * e.size() + (c * e.h + h) * e.w + w];
+  }
   template <class D>
   static constexpr std::size_t forward_size(const D&) {
     return 0;
@@ -51,9 +81,12 @@ class ReferenceBackend {
   void chunks(int n, int size, F&& f) {
     for (int i = 0; i * size < n; ++i) f(Slice{i * size, std::min(n, (i + 1) * size), 0}, i);
   }
-  template <class F>
-  void map(std::size_t n, F&& f) {
-    f(std::size_t{0}, n);
+  template <class Op>
+  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
+    for (std::size_t i = 0; i < n; ++i) {
+      T unused{};
+      op(w[i], g[i], v ? v[i] : unused);
+    }
   }
   template <class F>
   void rows(int n, F&& f) {

@@ -4,6 +4,7 @@
 #include "kern/train/sgd.hpp"
 #include "kern/train/trainer.hpp"
 #include "support/golden.hpp"
+#include "support/test_device.hpp"
 
 using namespace kern;
 using namespace kern::nn;
@@ -17,7 +18,7 @@ void check_training(const char* name, int batch, int classes, int steps, Sgd sgd
                     const char* file = "nets.txt", std::uint64_t input_number = 1) {
   CAPTURE(name);
   const GoldenCase& c = golden(file, name);
-  Model<Net, In, Host, T> model{seed, Host{.threads = 2}};
+  Model<Net, In, TestDevice, T> model{seed, test_device(2)};
   fill(model);
   Trainer trainer{model, CrossEntropyLoss{}, sgd};
   const auto x = formula_array<T>(input_number, std::size_t(batch) * std::size_t(model.plan().input.size()));

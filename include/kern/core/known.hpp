@@ -5,6 +5,8 @@
 #include <bit>
 #include <type_traits>
 
+#include "device_code.hpp"
+
 namespace kern {
 
 /// A size that is not known at compile time.
@@ -40,24 +42,34 @@ struct Known {
   static constexpr type value = V;
   constexpr Known() = default;
   constexpr explicit Known(const type&) {}
-  constexpr type get() const { return V; }
+  KERN_HOST_DEVICE constexpr type get() const {
+    constexpr type v = V;
+    return v;
+  }
 };
 
 template <auto V>
 struct Known<V, false> {
   using type = std::remove_cvref_t<decltype(V)>;
   static constexpr type value = V;
-  constexpr explicit Known(const type& v) : at_run_time_(v) {}
-  constexpr type get() const {
+  constexpr explicit Known(const type& v) : numbers_(merged(v)) {}
+  KERN_HOST_DEVICE constexpr type get() const {
+#ifdef __CUDA_ARCH__
+    return numbers_;
+#else
+    return merged(numbers_);  // so that the compiler sees what V knows
+#endif
+  }
+
+ private:
+  static constexpr type merged(const type& at_run_time) {
     auto f = detail::fields(value);
-    const auto r = detail::fields(at_run_time_);
+    const auto r = detail::fields(at_run_time);
     for (unsigned i = 0; i < f.size(); ++i)
       if (f[i] == dyn) f[i] = r[i];
     return std::bit_cast<type>(f);
   }
-
- private:
-  type at_run_time_;
+  type numbers_;
 };
 
 }  // namespace kern

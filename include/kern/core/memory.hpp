@@ -24,6 +24,7 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  using Element = T;
   Buffer() = default;
   explicit Buffer(std::size_t n) : size_(n) {
     void* raw = ::operator new(n * sizeof(T) + alignment, std::align_val_t{alignment});

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "device_code.hpp"
+
 namespace kern {
 
 // What the target has: the width decides layouts (channels are padded to `lanes`), the count decides tile
@@ -23,10 +25,49 @@ template <class T>
 inline constexpr int lanes = register_bytes / int(sizeof(T));
 
 namespace detail {
+#ifdef __CUDA_ARCH__
+// nvcc's pass for the device knows no vectors. It reads the host's code, too, only to leave it out: this
+// stands in.
+template <class T>
+struct Element {
+  using type = std::int32_t;
+};
+template <class T>
+  requires(sizeof(T) == 8)
+struct Element<T> {
+  using type = std::int64_t;
+};
+template <class T, int N>
+struct Lanes {
+  T at[N];
+  using Mask = Lanes<typename Element<T>::type, N>;
+  KERN_HOST_DEVICE T& operator[](int i) { return at[i]; }
+  KERN_HOST_DEVICE T operator[](int i) const { return at[i]; }
+  KERN_HOST_DEVICE explicit operator bool() const { return at[0] != 0; }
+#define KERN_LANES(op)                                                                  \
+  KERN_HOST_DEVICE friend Lanes operator op(const Lanes& a, const Lanes&) { return a; } \
+  KERN_HOST_DEVICE friend Lanes operator op(const Lanes& a, T) { return a; }            \
+  KERN_HOST_DEVICE friend Lanes operator op(T, const Lanes& a) { return a; }            \
+  KERN_HOST_DEVICE Lanes& operator op##=(const Lanes&) { return *this; }
+  KERN_LANES(+)
+  KERN_LANES(-) KERN_LANES(*) KERN_LANES(/) KERN_LANES(|) KERN_LANES(&)
+#undef KERN_LANES
+#define KERN_LANES(op)                                                                    \
+  KERN_HOST_DEVICE friend Mask operator op(const Lanes&, const Lanes&) { return Mask{}; } \
+  KERN_HOST_DEVICE friend Mask operator op(const Lanes&, T) { return Mask{}; }
+      KERN_LANES(<) KERN_LANES(>) KERN_LANES(==) KERN_LANES(!=)
+#undef KERN_LANES
+};
+template <class T>
+struct Vec {
+  using type = Lanes<T, register_bytes / int(sizeof(T))>;
+};
+#else
 template <class T>
 struct Vec {
   typedef T type __attribute__((vector_size(register_bytes)));
 };
+#endif
 template <class T>
 struct Mask;
 template <>
@@ -37,10 +78,6 @@ template <>
 struct Mask<double> {
   using element = std::int64_t;
 };
-template <class T>
-struct Bytes {
-  typedef std::int8_t type __attribute__((vector_size(register_bytes / sizeof(T))));
-};
 }  // namespace detail
 
 /// A register of T.
@@ -50,9 +87,6 @@ using vec = typename detail::Vec<T>::type;
 /// wide as T.
 template <class T>
 using mask = typename detail::Vec<typename detail::Mask<T>::element>::type;
-/// As many bytes as a vec<T> has lanes.
-template <class T>
-using bytes = typename detail::Bytes<T>::type;
 
 template <class T>
 inline vec<T> load(const T* p) {
@@ -75,7 +109,7 @@ inline vec<T> splat(T x) {
 /// chains of them apart, which costs speed and makes a result depend on the loop that it stood in.
 template <class T>
 inline vec<T> fma(const vec<T>& a, const vec<T>& b, const vec<T>& c) {
-#if !defined(__FMA__) && !defined(__AVX512F__) && !defined(__aarch64__)
+#if defined(__CUDA_ARCH__) || (!defined(__FMA__) && !defined(__AVX512F__) && !defined(__aarch64__))
   return a * b + c;
 #elif __has_builtin(__builtin_elementwise_fma)
   return __builtin_elementwise_fma(a, b, c);
@@ -97,7 +131,8 @@ inline vec<T> fma(const vec<T>& a, const vec<T>& b, const vec<T>& c) {
 /// v, in a register from here on: g++ likes to load it anew for every use instead.
 template <class T>
 inline vec<T> hold(vec<T> v) {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__CUDA_ARCH__)
+#elif defined(__x86_64__) || defined(__i386__)
   asm("" : "+v"(v));
 #elif defined(__aarch64__)
   asm("" : "+w"(v));
@@ -110,7 +145,8 @@ constexpr int round_up(int n, int m) { return (n + m - 1) / m * m; }
 
 namespace detail {
 template <class T, int S>
-inline void swap_blocks(vec<T> (&r)[lanes<T>]) {
+inline void swap_blocks([[maybe_unused]] vec<T> (&r)[lanes<T>]) {
+#ifndef __CUDA_ARCH__
   constexpr int L = lanes<T>;
   for (int i = 0; i < L; ++i)
     if (!(i & S))
@@ -125,6 +161,7 @@ inline void swap_blocks(vec<T> (&r)[lanes<T>]) {
 #endif
       }(std::make_integer_sequence<int, L>{});
   if constexpr (S > 1) swap_blocks<T, S / 2>(r);
+#endif
 }
 }  // namespace detail
 

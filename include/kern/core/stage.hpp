@@ -2,6 +2,7 @@
 // template arguments (see Known). Activations are NHWC; `ci` and `cols` are channels as stored, padded with
 // zeros.
 #pragma once
+#include "device_code.hpp"
 #include "philox.hpp"
 
 namespace kern {
@@ -20,22 +21,22 @@ struct Contraction {
   int border_h, border_w;  // zeros around the output
 
   /// Before pooling.
-  constexpr int conv_h() const { return (h - kh) / stride_h + 1; }
-  constexpr int conv_w() const { return (w - kw) / stride_w + 1; }
+  KERN_HOST_DEVICE constexpr int conv_h() const { return (h - kh) / stride_h + 1; }
+  KERN_HOST_DEVICE constexpr int conv_w() const { return (w - kw) / stride_w + 1; }
   /// After pooling, without the border.
-  constexpr int out_h() const { return conv_h() / pool_h; }
-  constexpr int out_w() const { return conv_w() / pool_w; }
+  KERN_HOST_DEVICE constexpr int out_h() const { return conv_h() / pool_h; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return conv_w() / pool_w; }
   /// Elements from one stored output row to the next.
-  constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
   /// Where the first output stands, behind the border.
-  constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
   /// Products summed for one output.
-  constexpr int k() const { return kh * kw * ci; }
+  KERN_HOST_DEVICE constexpr int k() const { return kh * kw * ci; }
   /// Elements stored a sample.
-  constexpr int in_size() const { return h * w * ci; }
-  constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
-  constexpr int weight_size() const { return k() * cols; }
-  constexpr bool pooled() const { return pool_h * pool_w > 1; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * ci; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+  KERN_HOST_DEVICE constexpr int weight_size() const { return k() * cols; }
+  KERN_HOST_DEVICE constexpr bool pooled() const { return pool_h * pool_w > 1; }
 };
 
 /// y[o] = sum x[i] * w[i, o] over i: a linear layer. Flatten before it costs nothing: i counts as x is
@@ -43,9 +44,9 @@ struct Contraction {
 struct Dense {
   int k;         // inputs, as stored
   int co, cols;  // outputs; as stored
-  constexpr int in_size() const { return k; }
-  constexpr int out_size() const { return cols; }
-  constexpr int weight_size() const { return k * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return k; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return cols; }
+  KERN_HOST_DEVICE constexpr int weight_size() const { return k * cols; }
 };
 
 /// A max over windows of each channel (a 1 x 1 window: a copy, for pointwise ops that no contraction can take
@@ -61,20 +62,32 @@ struct Window {
   int pad_h, pad_w;        // the window may hang over by this much
   int border_h, border_w;  // zeros around the output
 
-  constexpr int out_h() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
-  constexpr int out_w() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
-  constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
-  constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
-  constexpr int in_size() const { return h * w * cols; }
-  constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+  KERN_HOST_DEVICE constexpr int out_h() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * cols; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
 };
 
 /// y = x - log(sum of exp x) over each of `rows` rows: `pixels` times c channels, stored as cols. No border
 /// on either side.
 struct LogSoftmaxRows {
   int rows, pixels, c, cols;
-  constexpr int in_size() const { return rows * pixels * cols; }
-  constexpr int out_size() const { return rows * pixels * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return rows * pixels * cols; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return rows * pixels * cols; }
+};
+
+/// How a sample is stored that comes as PyTorch has it, [c][h][w]: pixels of `cols` channels, a border of
+/// zeros around.
+struct Entry {
+  int c, h, w, cols;
+  int border_h, border_w;
+  KERN_HOST_DEVICE constexpr int size() const { return c * h * w; }
+  /// Elements from one stored row to the next; where the first pixel stands; elements stored.
+  KERN_HOST_DEVICE constexpr int pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int origin() const { return border_h * pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int stored_size() const { return (h + 2 * border_h) * pitch(); }
 };
 
 /// Samples [first, last) of a batch, for one worker. whole: all of them, for the backend to split as it
@@ -82,7 +95,7 @@ struct LogSoftmaxRows {
 struct Slice {
   static constexpr int whole = -1;
   int first, last, worker;
-  constexpr int count() const { return last - first; }
+  KERN_HOST_DEVICE constexpr int count() const { return last - first; }
 };
 
 /// What random ops depend on besides their place.

@@ -18,6 +18,9 @@ namespace kern::graph {
 
 template <class Net, class In, bool Erased, class Backend, class T>
 class Executor {
+  template <class U>
+  using Memory = typename Backend::template Memory<U>;
+
  public:
   /// What is fused and in which order: known for an erased net, too. Its sizes are not, then.
   static constexpr auto structure =
@@ -28,7 +31,7 @@ class Executor {
   template <class Device>
   [[gnu::cold]] Executor(Dims in, const Device& device) : plan_(plan_for(in)), backend_(device) {
     if (plan_.fault.kind != Mismatch::none) return;
-    parameters_ = Buffer<T>(plan_.stored);
+    parameters_ = backend_.template allocate<T>(plan_.stored);
     std::size_t scratch = 0;
     each<0, stages>([&]<int I>() {
       if constexpr (structure.stage[I].has_parameters()) {
@@ -42,7 +45,7 @@ class Executor {
       }
       scratch = std::max(scratch, Backend::scratch_size(numbers<I>(), 1));
     });
-    forward_weights_ = Buffer<T>(forward_size_);
+    forward_weights_ = backend_.template allocate<T>(forward_size_);
     while (chunk_ < 64 && partial_size_ * sizeof(T) * std::size_t(64 / chunk_) > partial_limit) chunk_ *= 2;
     backend_.reserve(scratch);
   }
@@ -51,15 +54,22 @@ class Executor {
   Backend& backend() { return backend_; }
   const Backend& backend() const { return backend_; }
   /// Samples that share one sum of gradients.
-  int chunk() const { return chunk_; }
+  int chunk() const { return chunk(capacity_); }
 
   /// All parameters as stored; whoever changes them calls parameters_changed().
-  Buffer<T>& parameters() { return parameters_; }
-  const Buffer<T>& parameters() const { return parameters_; }
+  Memory<T>& parameters() { return parameters_; }
   void parameters_changed() { prepared_forward_ = prepared_backward_ = false; }
-  /// Their gradients after backward(), laid out alike.
-  Buffer<T>& gradients() { return gradients_; }
-  const Buffer<T>& gradients() const { return gradients_; }
+  /// f(parameters) changes them in this program's memory.
+  template <class F>
+  void edit_parameters(F&& f) {
+    backend_.edit(parameters_.data(), plan_.stored, f);
+    parameters_changed();
+  }
+  const T* parameters_on_host() const { return backend_.to_host(parameters_.data(), plan_.stored); }
+  /// Their gradients after backward(), laid out alike; none before.
+  Memory<T>& gradients() { return gradients_; }
+  bool has_gradients() const { return gradients_.size() > 0; }
+  const T* gradients_on_host() const { return backend_.to_host(gradients_.data(), gradients_.size()); }
 
   /// Runs n samples (PyTorch's layout) through all stages, dropout off. -> the outputs, as stored.
   [[gnu::noinline]] const T* infer(const T* samples, int n) {
@@ -67,17 +77,18 @@ class Executor {
     prepare_forward();
     const int threads = backend_.threads();
     if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
-      load(samples, inner_x_.data(), n);
+      backend_.load(plan_.entry(), samples, inner_x_.data(), n);
       each<0, chunked>([&]<int I>() {
         forward<I>(Slice{0, n, Slice::whole}, I == 0 ? inner_x_.data() : inferred<I - 1>(0, 0),
                    inferred<I>(0, 0), nullptr, {});
       });
     } else {
-      backend_.chunks(n, inference_chunk, [&](Slice s, int) {
-        T* x = inner_x_.data() + std::size_t(s.worker * inference_chunk) * std::size_t(plan_.input_size());
+      backend_.chunks(n, inference_chunk(), [&](Slice s, int) {
+        T* x = inner_x_.data() + std::size_t(s.worker * inference_chunk()) * std::size_t(plan_.input_size());
         T* whole =
             chunked == 0 ? inner_x_.data() + std::size_t(s.first) * std::size_t(plan_.input_size()) : x;
-        load(samples + std::size_t(s.first) * std::size_t(plan_.input.size()), whole, s.count());
+        backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()), whole,
+                      s.count());
         each<0, chunked>([&]<int I>() {
           forward<I>(s, I == 0 ? x : inferred<I - 1>(s.worker, s.first), inferred<I>(s.worker, s.first),
                      nullptr, {});
@@ -98,8 +109,9 @@ class Executor {
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
-    backend_.chunks(n, chunk_, [&](Slice s, int) {
-      load(samples + std::size_t(s.first) * std::size_t(plan_.input.size()), x<0>(s.first), s.count());
+    backend_.chunks(n, chunk(), [&](Slice s, int) {
+      backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
+                    x<0>(s.first), s.count());
       each<0, std::min(chunked, Stages)>(
           [&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
     });
@@ -126,17 +138,17 @@ class Executor {
       prepared_backward_ = true;
     }
     if (InputGradient && dx_.size() == 0)
-      dx_ = Buffer<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
+      dx_ = backend_.template allocate<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
     each_down<Stages, chunked>([&]<int I>() {
       backward<I, (I > 0 || InputGradient)>(Slice{0, n, Slice::whole}, dy<I>(0, 0),
                                             I == 0 ? dx_.data() : dy<I - 1>(0, 0), gradient<I>(),
                                             bias_gradient<I>());
     });
     if constexpr (chunked > 0) {
-      const int chunks = (n + chunk_ - 1) / chunk_;
-      backend_.chunks(n, chunk_, [&](Slice s, int chunk) {
+      const int chunks = (n + chunk() - 1) / chunk();
+      backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
         T* partial = partials_.data() + std::size_t(chunk) * partial_size_;
-        std::fill_n(partial, partial_size_, T{});
+        backend_.zero(partial, partial_size_);
         each_down<std::min(chunked, Stages), 0>([&]<int I>() {
           T* const into = I > 0 ? dy<I - 1>(s.worker, s.first)
                           : InputGradient
@@ -155,11 +167,13 @@ class Executor {
   }
   /// dL/d(samples) after backward<Stages, true>(), in PyTorch's layout.
   void input_gradient(int n, T* out) const {
-    for (int s = 0; s < n; ++s)
-      each_input([&](std::size_t sample, std::size_t stored) {
-        out[std::size_t(s) * std::size_t(plan_.input.size()) + sample] =
-            dx_[std::size_t(s) * std::size_t(plan_.input_size()) + stored];
-      });
+    const Entry e = plan_.entry();
+    const T* dx = backend_.to_host(dx_.data(), std::size_t(n) * std::size_t(e.stored_size()));
+    for (int s = 0; s < n; ++s, dx += e.stored_size(), out += e.size())
+      for (int c = 0; c < e.c; ++c)
+        for (int h = 0; h < e.h; ++h)
+          for (int w = 0; w < e.w; ++w)
+            out[(c * e.h + h) * e.w + w] = dx[e.origin() + h * e.pitch() + w * e.cols + c];
   }
 
   /// The first stage of the last forward<Stages>() of n samples with an output that is not finite, or -1.
@@ -168,14 +182,21 @@ class Executor {
     int found = -1;
     each<0, Stages>([&]<int I>() {
       const std::size_t size = std::size_t(n) * std::size_t(plan_.stage[I].out_size());
-      if (found < 0 && !std::all_of(y<I>(0), y<I>(0) + size, [](T v) { return std::isfinite(v); })) found = I;
+      if (found >= 0) return;
+      const T* const out = backend_.to_host(y<I>(0), size);
+      if (!std::all_of(out, out + size, [](T v) { return std::isfinite(v); })) found = I;
     });
     return found;
   }
 
  private:
   static constexpr std::size_t partial_limit = std::size_t{8} << 20;  // bytes, for 64 samples
-  static constexpr int inference_chunk = 2;
+  /// Where there is room for `capacity` samples.
+  int chunk(int capacity) const { return Backend::whole_batches ? std::max(capacity, 1) : chunk_; }
+  static constexpr int inference_chunk(int capacity) {
+    return Backend::whole_batches ? std::max(capacity, 1) : 2;
+  }
+  int inference_chunk() const { return inference_chunk(inference_capacity_); }
   static constexpr std::size_t aligned(std::size_t n) { return (n + alignment - 1) / alignment * alignment; }
 
   template <int First, int Last, class F>
@@ -319,8 +340,8 @@ class Executor {
   T* dy(int worker, int sample) {
     const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
     if constexpr (I + 1 < chunked)
-      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk_) * plan_.inner +
-             std::size_t(chunk_) * s.y;
+      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk()) * plan_.inner +
+             std::size_t(chunk()) * s.y;
     else
       return dy_.data() + std::size_t(capacity_) * (s.y - plan_.inner) +
              std::size_t(sample) * std::size_t(s.out_size());
@@ -330,37 +351,40 @@ class Executor {
   T* inferred(int worker, int sample) {
     const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
     if constexpr (I + 1 < chunked)
-      return inner_y_.data() + std::size_t(inner_samples()) * s.y +
-             std::size_t(worker * inference_chunk) * std::size_t(s.out_size());
+      return inner_y_.data() + std::size_t(inner_samples(inference_capacity_)) * s.y +
+             std::size_t(worker * inference_chunk()) * std::size_t(s.out_size());
     else
       return outer_y_.data() + std::size_t(inference_capacity_) * (s.y - plan_.inner) +
              std::size_t(sample) * std::size_t(s.out_size());
   }
-  int inner_samples() const { return inference_chunk * backend_.threads(); }
+  int inner_samples(int capacity) const { return inference_chunk(capacity) * backend_.threads(); }
 
   [[gnu::cold]] void reserve_training(int n) {
     if (n <= capacity_) return;
     const std::size_t count = std::size_t(n);
     if (gradients_.size() == 0) {
-      gradients_ = Buffer<T>(plan_.stored);
-      backward_weights_ = Buffer<T>(backward_size_);
-      inner_dy_ = Buffer<T>(std::size_t(backend_.threads()) * std::size_t(chunk_) * plan_.inner);
+      gradients_ = backend_.template allocate<T>(plan_.stored);
+      backward_weights_ = backend_.template allocate<T>(backward_size_);
     }
-    x_ = Buffer<T>(count * std::size_t(plan_.input_size()));
-    y_ = Buffer<T>(count * plan_.activations);
-    argmax_ = Buffer<WindowIndex>(count * plan_.indices);
-    dy_ = Buffer<T>(count * (plan_.activations - plan_.inner));
-    partials_ = Buffer<T>((count + std::size_t(chunk_) - 1) / std::size_t(chunk_) * partial_size_);
-    dx_ = Buffer<T>();
+    if (inner_dy_.size() == 0 || Backend::whole_batches)
+      inner_dy_ = backend_.template allocate<T>(std::size_t(backend_.threads()) * std::size_t(chunk(n)) *
+                                                plan_.inner);
+    x_ = backend_.template allocate<T>(count * std::size_t(plan_.input_size()));
+    y_ = backend_.template allocate<T>(count * plan_.activations);
+    argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
+    dy_ = backend_.template allocate<T>(count * (plan_.activations - plan_.inner));
+    partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
+                                              partial_size_);
+    dx_ = Memory<T>();
     reserve_scratch(n);
     capacity_ = n;
   }
   [[gnu::cold]] void reserve_inference(int n) {
     if (n <= inference_capacity_) return;
-    const std::size_t slots = std::size_t(std::max(inner_samples(), chunked == 0 ? n : 0));
-    inner_x_ = Buffer<T>(slots * std::size_t(plan_.input_size()));
-    inner_y_ = Buffer<T>(std::size_t(inner_samples()) * plan_.inner);
-    outer_y_ = Buffer<T>(std::size_t(n) * (plan_.activations - plan_.inner));
+    const std::size_t slots = std::size_t(std::max(inner_samples(n), chunked == 0 ? n : 0));
+    inner_x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
+    inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * plan_.inner);
+    outer_y_ = backend_.template allocate<T>(std::size_t(n) * (plan_.activations - plan_.inner));
     reserve_scratch(n);
     inference_capacity_ = n;
   }
@@ -368,29 +392,6 @@ class Executor {
     std::size_t scratch = 0;
     each<0, stages>([&]<int I>() { scratch = std::max(scratch, Backend::scratch_size(numbers<I>(), n)); });
     backend_.reserve(scratch);
-  }
-
-  /// f(index in a sample as PyTorch has it, index as stored) for every element of the input.
-  template <class F>
-  void each_input(F f) const {
-    const Dims in = plan_.input;
-    for (int c = 0; c < in.c; ++c)
-      for (int h = 0; h < in.h; ++h)
-        for (int w = 0; w < in.w; ++w)
-          f(std::size_t((c * in.h + h) * in.w + w),
-            std::size_t(plan_.input_origin() + h * plan_.input_pitch() + w * plan_.input_cols + c));
-  }
-  /// n samples into the stored layout.
-  [[gnu::noinline]] void load(const T* samples, T* x, int n) const {
-    const Dims in = plan_.input;
-    for (int s = 0; s < n; ++s, samples += in.size(), x += plan_.input_size()) {
-      if (plan_.input_cols > 1) {
-        each_input([&](std::size_t sample, std::size_t stored) { x[stored] = samples[sample]; });
-        continue;
-      }
-      for (int h = 0; h < in.h; ++h)
-        std::copy_n(samples + h * in.w, in.w, x + plan_.input_origin() + h * plan_.input_pitch());
-    }
   }
 
   PlanType plan_;
@@ -401,10 +402,10 @@ class Executor {
   static constexpr int at_least_one = stages > 0 ? stages : 1;  // a net that does not fit has none
   std::size_t forward_at_[at_least_one]{}, backward_at_[at_least_one]{}, partial_at_[at_least_one]{};
   bool prepared_forward_ = false, prepared_backward_ = false;
-  Buffer<T> parameters_, gradients_, forward_weights_, backward_weights_, partials_;
-  Buffer<T> x_, y_, dy_, inner_dy_, dx_;
-  Buffer<T> inner_x_, inner_y_, outer_y_;
-  Buffer<WindowIndex> argmax_;
+  Memory<T> parameters_, gradients_, forward_weights_, backward_weights_, partials_;
+  Memory<T> x_, y_, dy_, inner_dy_, dx_;
+  Memory<T> inner_x_, inner_y_, outer_y_;
+  Memory<WindowIndex> argmax_;
 };
 
 }  // namespace kern::graph

@@ -144,13 +144,13 @@ class Model
   /// don't compile.
   template <FixedString Name>
   auto parameter() const {
-    return read<ParameterShape<Name>>(executor_.parameters(), Name.view());
+    return read<ParameterShape<Name>>(executor_.parameters_on_host(), Name.view());
   }
   /// A copy of its gradient, after a training step.
   template <FixedString Name>
   auto gradient() const {
     require_gradients();
-    return read<ParameterShape<Name>>(executor_.gradients(), Name.view());
+    return read<ParameterShape<Name>>(executor_.gradients_on_host(), Name.view());
   }
   /// Sets a parameter.
   template <FixedString Name>
@@ -170,10 +170,12 @@ class Model
     return {p.shape.begin(), p.shape.begin() + p.rank};
   }
   /// Its values, flat. The same errors.
-  std::vector<T> parameter(std::string_view name) const { return values(executor_.parameters(), slot(name)); }
+  std::vector<T> parameter(std::string_view name) const {
+    return values(executor_.parameters_on_host(), slot(name));
+  }
   std::vector<T> gradient(std::string_view name) const {
     require_gradients();
-    return values(executor_.gradients(), slot(name));
+    return values(executor_.gradients_on_host(), slot(name));
   }
   /// Sets them. Throws also ShapeError if `count` is not the parameter's size; nothing changes then.
   void set_parameter(std::string_view name, const T* data, std::size_t count) {
@@ -199,6 +201,7 @@ class Model
   void read_output(const T* stored, int n, T* out) const {
     const graph::Stage& last = plan().stage[std::size_t(Executor::stages - 1)];
     const Dims d = plan().output();
+    stored = executor_.backend().to_host(stored, std::size_t(n) * std::size_t(last.out_size()));
     for (int s = 0; s < n; ++s, stored += last.out_size(), out += d.size())
       for (int c = 0; c < d.c; ++c)
         for (int p = 0; p < d.h * d.w; ++p) out[c * d.h * d.w + p] = stored[p * last.cols() + c];
@@ -282,27 +285,26 @@ class Model
     return plan().stage[std::size_t(i)];
   }
   template <class S>
-  Tensor<T, S> read(const Buffer<T>& from, std::string_view name) const {
+  Tensor<T, S> read(const T* from, std::string_view name) const {
     Tensor<T, S> t;
     const graph::ParameterSlot& s = slot(name);
     graph::each_element(s, stage_of(s),
                         [&](std::size_t i, std::size_t stored) { t.data()[i] = from[stored]; });
     return t;
   }
-  std::vector<T> values(const Buffer<T>& from, const graph::ParameterSlot& s) const {
+  std::vector<T> values(const T* from, const graph::ParameterSlot& s) const {
     std::vector<T> v(std::size_t(s.parameter.size()));
     graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
     return v;
   }
   template <class F>
   void write(const graph::ParameterSlot& s, F value) {
-    graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) {
-      executor_.parameters()[stored] = value(i);
+    executor_.edit_parameters([&](T* all) {
+      graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
     });
-    executor_.parameters_changed();
   }
   void require_gradients() const {
-    if (executor_.gradients().size() == 0)
+    if (!executor_.has_gradients())
       throw ArgumentError("there are no gradients before the first training step");
   }
 

@@ -123,9 +123,11 @@ struct Plan {
   std::size_t activations = 0, indices = 0;  // elements a sample, all stages
   Fault fault{};
 
-  constexpr int input_pitch() const { return (input.w + 2 * input_border_w) * input_cols; }
-  constexpr int input_size() const { return (input.h + 2 * input_border_h) * input_pitch(); }
-  constexpr int input_origin() const { return input_border_h * input_pitch() + input_border_w * input_cols; }
+  /// How a sample of the input is stored.
+  constexpr Entry entry() const {
+    return {input.c, input.h, input.w, input_cols, input_border_h, input_border_w};
+  }
+  constexpr int input_size() const { return entry().stored_size(); }
   constexpr Dims output() const { return dims[std::size_t(N - 1)]; }
 };
 

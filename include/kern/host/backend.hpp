@@ -4,7 +4,10 @@
 // Sums are added in an order that depends on values alone: the bits are the same for any number of threads,
 // and for sizes known at compile time or not.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "../core/memory.hpp"
 #include "../core/thread_pool.hpp"
@@ -12,7 +15,7 @@
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
-#include "log_softmax.hpp"
+#include "../ops/log_softmax.hpp"
 #include "scatter.hpp"
 #include "turn.hpp"
 #include "window.hpp"
@@ -34,6 +37,43 @@ class Backend {
   static constexpr int channel_multiple = lanes<T>;
   /// A pooling of h x w windows side by side can join the convolution before it.
   static constexpr bool fuses_pool(int h, int w) { return h * w <= 16; }
+
+  /// What the stages work on lies in such memory.
+  template <class U>
+  using Memory = Buffer<U>;
+  template <class U>
+  Memory<U> allocate(std::size_t n) {
+    return Buffer<U>(n);
+  }
+  /// A batch runs through the stages in chunks of a few samples; their gradients are added by gather().
+  static constexpr bool whole_batches = false;
+
+  /// n elements that the stages wrote, for this program to read until the next call.
+  template <class U>
+  const U* to_host(const U* p, std::size_t) const {
+    return p;
+  }
+  /// f(elements) changes n elements that the stages read.
+  template <class F>
+  void edit(T* p, std::size_t, F&& f) {
+    f(p);
+  }
+  /// A batch's labels, for rows().
+  const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
+  void zero(T* p, std::size_t n) { std::fill_n(p, n, T{}); }
+  /// n samples as PyTorch has them, stored as `e` says.
+  [[gnu::noinline]] void load(const Entry& e, const T* samples, T* x, int n) {
+    for (int s = 0; s < n; ++s, samples += e.size(), x += e.stored_size())
+      for (int c = 0; c < e.c; ++c)
+        for (int h = 0; h < e.h; ++h) {
+          const T* const from = samples + (c * e.h + h) * e.w;
+          T* const to = x + e.origin() + h * e.pitch() + c;
+          if (e.cols == 1)
+            std::copy_n(from, e.w, to);
+          else
+            for (int w = 0; w < e.w; ++w) to[w * e.cols] = from[w];
+        }
+  }
 
   /// Work space that a stage needs a worker, in elements: the caller reserve()s the most over all stages.
   static constexpr std::size_t scratch_size(const Contraction& c, int) {
@@ -91,7 +131,9 @@ class Backend {
           const int a = task % c.kh, o = task / c.kh * L;
           for (int i = 0; i < row; i += L)
             turn_block<T>(
-                [&](int n) { return i + n < row ? load(weight + (a * row + i + n) * c.cols + o) : vec<T>{}; },
+                [&](int n) {
+                  return i + n < row ? kern::load(weight + (a * row + i + n) * c.cols + o) : vec<T>{};
+                },
                 [&](int n, const vec<T>& v) {
                   if (o + n < c.co) store(prepared + (o + n) * step + a * turned_row<T>(c) * L + i, v);
                 });
@@ -114,13 +156,16 @@ class Backend {
       f(Slice{chunk * size, std::min(n, (chunk + 1) * size), worker}, chunk);
     });
   }
-  /// f(begin, end) over blocks of [0, n), in parallel; all but the last end at a multiple of lanes.
-  template <class F>
-  void map(std::size_t n, F&& f) {
-    constexpr std::size_t block = 16384;
-    pool_.run(int((n + block - 1) / block), [&](int i, int) {
-      const std::size_t begin = std::size_t(i) * block;
-      f(begin, std::min(n, begin + block));
+  /// op(w[i], g[i], v[i]) for each i < n, in parallel, where op changes w and v; without v it gets zeros.
+  template <class Op>
+  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
+    map(n, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; i += std::size_t(L)) {  // the buffers have a register of slack
+        vec<T> wi = kern::load(w + i), vi = v ? kern::load(v + i) : vec<T>{};
+        op(wi, kern::load(g + i), vi);
+        store(w + i, wi);
+        if (v) store(v + i, vi);
+      }
     });
   }
   /// f(row) for each of n rows, in parallel.
@@ -175,7 +220,7 @@ class Backend {
     } else {
       samples(s, [&](int sample, int) {
         const LogSoftmaxRows c = d.get();
-        log_softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
+        ops::log_softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
                             p.y + std::ptrdiff_t(sample) * c.out_size());
       });
     }
@@ -223,7 +268,7 @@ class Backend {
         samples(s, [&](int sample, int) {
           const LogSoftmaxRows c = d.get();
           const std::ptrdiff_t at = std::ptrdiff_t(sample) * c.out_size();
-          log_softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
+          ops::log_softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
         });
     }
   }
@@ -233,8 +278,8 @@ class Backend {
   template <class D>
   void gather(D d, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
     const auto sum = [=](std::size_t at) {
-      vec<T> v = load(partials + at);
-      for (int i = 1; i < chunks; ++i) v += load(partials + std::size_t(i) * stride + at);
+      vec<T> v = kern::load(partials + at);
+      for (int i = 1; i < chunks; ++i) v += kern::load(partials + std::size_t(i) * stride + at);
       return v;
     };
     if constexpr (std::is_same_v<typename D::type, Contraction>) {
@@ -266,6 +311,15 @@ class Backend {
  private:
   static constexpr int partial_weights(const Contraction& c) {
     return scattered(c) ? c.co * turned_kernel<T>(c) : c.weight_size();
+  }
+  /// f(begin, end) over blocks of [0, n), in parallel; all but the last end at a multiple of lanes.
+  template <class F>
+  void map(std::size_t n, F&& f) {
+    constexpr std::size_t block = 16384;
+    pool_.run(int((n + block - 1) / block), [&](int i, int) {
+      const std::size_t begin = std::size_t(i) * block;
+      f(begin, std::min(n, begin + block));
+    });
   }
   T* scratch(int worker) { return scratch_.data() + std::size_t(worker) * scratch_elements_; }
 

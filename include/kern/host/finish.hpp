@@ -10,8 +10,21 @@ namespace kern::host {
 namespace detail {
 template <class T>
 struct IndexVec {
+#ifdef __CUDA_ARCH__
+  using type = kern::detail::Lanes<WindowIndex, lanes<T>>;
+#else
   typedef WindowIndex type __attribute__((vector_size(lanes<T> * int(sizeof(WindowIndex)))));
+#endif
 };
+/// Element by element.
+template <class To, class From>
+inline To convert([[maybe_unused]] const From& v) {
+#ifdef __CUDA_ARCH__
+  return To{};
+#else
+  return __builtin_convertvector(v, To);
+#endif
+}
 }  // namespace detail
 /// As many WindowIndex as a vec<T> has lanes.
 template <class T>
@@ -19,14 +32,14 @@ using index_vec = typename detail::IndexVec<T>::type;
 
 template <class T>
 inline void store_index(WindowIndex* p, const mask<T>& index) {
-  const index_vec<T> narrow = __builtin_convertvector(index, index_vec<T>);
+  const index_vec<T> narrow = detail::convert<index_vec<T>>(index);
   __builtin_memcpy(p, &narrow, sizeof narrow);
 }
 template <class T>
 inline mask<T> load_index(const WindowIndex* p) {
   index_vec<T> narrow;
   __builtin_memcpy(&narrow, p, sizeof narrow);
-  return __builtin_convertvector(narrow, mask<T>);
+  return detail::convert<mask<T>>(narrow);
 }
 
 /// All bits set in the lanes below n.

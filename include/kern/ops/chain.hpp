@@ -23,11 +23,11 @@ struct Chain<> {
   static constexpr bool monotone = true, keeps_sign = true;
   template <class V>
   struct Bound {
-    V forward(V x, int) const { return x; }
-    V backward(V dy, V, int) const { return dy; }
+    KERN_HOST_DEVICE V forward(V x, int) const { return x; }
+    KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy; }
   };
   template <class V>
-  Bound<V> bind(Place, Draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(Place, Draw) const {
     return {};
   }
   static constexpr Chain of() { return {}; }
@@ -48,11 +48,13 @@ struct Chain<First, Rest...> {
   struct Bound {
     decltype(std::declval<First>().template bind<V>(Place{}, Draw{})) first;
     typename Chain<Rest...>::template Bound<V> rest;
-    V forward(V x, int pixel) const { return rest.forward(first.forward(x, pixel), pixel); }
-    V backward(V dy, V y, int pixel) const { return first.backward(rest.backward(dy, y, pixel), y, pixel); }
+    KERN_HOST_DEVICE V forward(V x, int pixel) const { return rest.forward(first.forward(x, pixel), pixel); }
+    KERN_HOST_DEVICE V backward(V dy, V y, int pixel) const {
+      return first.backward(rest.backward(dy, y, pixel), y, pixel);
+    }
   };
   template <class V>
-  Bound<V> bind(Place place, Draw draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(Place place, Draw draw) const {
     return {first.template bind<V>(place, draw), rest.template bind<V>(place, draw)};
   }
   static constexpr Chain of(First f, Rest... r) { return {f, Chain<Rest...>::of(r...)}; }

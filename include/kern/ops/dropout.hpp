@@ -10,14 +10,14 @@
 namespace kern::ops {
 
 /// Whether channel `c` (of the four from c / 4 * 4) is kept is number c % 4 of this block.
-constexpr random::Block dropout_block(Draw draw, std::uint32_t layer, int sample, int pixel, int channel,
-                                      int channels) {
+KERN_HOST_DEVICE constexpr random::Block dropout_block(Draw draw, std::uint32_t layer, int sample, int pixel,
+                                                       int channel, int channels) {
   const auto group = std::uint32_t(pixel) * std::uint32_t((channels + 3) / 4) + std::uint32_t(channel / 4);
   return random::draw(draw.seed, random::Stream::dropout, layer, draw.step, group, std::uint32_t(sample));
 }
 
 /// Dropped are numbers below this.
-constexpr std::uint32_t dropout_bar(double p) {
+KERN_HOST_DEVICE constexpr std::uint32_t dropout_bar(double p) {
   return p >= 1 ? ~std::uint32_t{0} : std::uint32_t(p * 4294967296.0);
 }
 
@@ -37,7 +37,7 @@ struct Element<double> {
 
 /// 1 / (1 - p) for a channel that is kept, 0 for one that is dropped, for the channels of `at`.
 template <class V>
-V keep(double p, std::uint32_t layer, Place at, int pixel, Draw draw) {
+KERN_HOST_DEVICE V keep(double p, std::uint32_t layer, Place at, int pixel, Draw draw) {
   using T = typename Element<V>::type;
   constexpr int n = int(sizeof(V) / sizeof(T));
   const std::uint32_t bar = dropout_bar(p);
@@ -72,13 +72,13 @@ struct Dropout {
     std::uint32_t layer;
     Place at;
     Draw draw;
-    V forward(V x, int pixel) const {
+    KERN_HOST_DEVICE V forward(V x, int pixel) const {
       return draw.train ? x * detail::keep<V>(p, layer, at, pixel, draw) : x;
     }
-    V backward(V dy, V, int pixel) const { return forward(dy, pixel); }
+    KERN_HOST_DEVICE V backward(V dy, V, int pixel) const { return forward(dy, pixel); }
   };
   template <class V>
-  Bound<V> bind(Place at, Draw draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
     return {p, layer, at, draw};
   }
 };
@@ -91,11 +91,11 @@ struct DropoutChannels {
   template <class V>
   struct Bound {
     V factor;
-    V forward(V x, int) const { return x * factor; }
-    V backward(V dy, V, int) const { return dy * factor; }
+    KERN_HOST_DEVICE V forward(V x, int) const { return x * factor; }
+    KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy * factor; }
   };
   template <class V>
-  Bound<V> bind(Place at, Draw draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
     if (draw.train) return {detail::keep<V>(p, layer, at, 0, draw)};
     return {V{} + 1};
   }

@@ -8,11 +8,11 @@ struct Relu {
   static constexpr bool monotone = true, needs_output = true, keeps_sign = true;
   template <class V>
   struct Bound {
-    V forward(V x, int) const { return x < V{} ? V{} : x; }
-    V backward(V dy, V y, int) const { return y > V{} ? dy : V{}; }
+    KERN_HOST_DEVICE V forward(V x, int) const { return x < V{} ? V{} : x; }
+    KERN_HOST_DEVICE V backward(V dy, V y, int) const { return y > V{} ? dy : V{}; }
   };
   template <class V>
-  Bound<V> bind(Place, Draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(Place, Draw) const {
     return {};
   }
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include "../core/device_code.hpp"
 
 namespace kern::ops {
 
@@ -14,7 +15,7 @@ struct Sgd {
   bool nesterov, first;
 
   template <class V>
-  void operator()(V& w, V g, V& v) const {
+  KERN_HOST_DEVICE void operator()(V& w, V g, V& v) const {
     if (weight_decay != 0) g = g + w * weight_decay;
     if (momentum != 0) {
       v = first ? g : v * momentum + g * (1 - dampening);

@@ -36,28 +36,21 @@ struct Sgd {
   }
 
   /// What it remembers from step to step.
-  template <class T>
+  template <class Memory>
   struct State {
-    Buffer<T> velocity;  // empty before the first step with momentum
+    Memory velocity;  // empty before the first step with momentum
   };
 
   /// One step: updates `parameters` in place.
-  template <class Backend, class T>
-  void update(Backend& backend, Buffer<T>& parameters, const Buffer<T>& gradients, State<T>& state) const {
+  template <class Backend, class Memory>
+  void update(Backend& backend, Memory& parameters, const Memory& gradients, State<Memory>& state) const {
+    using T = typename Memory::Element;
     const bool first = state.velocity.size() == 0;
-    if (momentum != 0 && first) state.velocity = Buffer<T>(parameters.size());
+    if (momentum != 0 && first) state.velocity = backend.template allocate<T>(parameters.size());
     const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, first};
     T *w = parameters.data(), *v = momentum != 0 ? state.velocity.data() : nullptr;
     const T* g = gradients.data();
-    backend.map(parameters.size(), [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end;
-           i += std::size_t(lanes<T>)) {  // the buffers have a register of slack
-        vec<T> wi = load(w + i), vi = v ? load(v + i) : vec<T>{};
-        op(wi, load(g + i), vi);
-        store(w + i, wi);
-        if (v) store(v + i, vi);
-      }
-    });
+    backend.update(parameters.size(), op, w, g, v);
   }
 };
 

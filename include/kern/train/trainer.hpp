@@ -75,8 +75,8 @@ class Trainer
         e.template forward<trained>(images.data(), n, Draw{model_.seed(), std::uint32_t(steps_), true});
     reserve(n);
     const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
-    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, labels.data(), layout(last),
-                              e.template output_gradient<trained>(), each_.data());
+    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, e.backend().labels(labels),
+                              layout(last), e.template output_gradient<trained>(), each_.data());
     if (!std::isfinite(loss)) refuse(images, n, loss);
     e.template backward<trained>(n);
     optimizer_.update(e.backend(), e.parameters(), e.gradients(), state_);
@@ -147,7 +147,8 @@ class Trainer
     return int(n);
   }
   void reserve(int n) {
-    if (each_.size() < std::size_t(n)) each_ = Buffer<T>(std::size_t(n));
+    if (each_.size() < std::size_t(n))
+      each_ = model_.executor().backend().template allocate<T>(std::size_t(n));
   }
   [[noreturn, gnu::cold]] void refuse(const typename Model::Batch& images, int n, double loss) {
     const std::string what =
@@ -187,10 +188,11 @@ class Trainer
     reserve(n);
     const graph::Stage& last = model_.plan().stage[std::size_t(Executor::stages - 1)];
     const ops::ClassLayout l = layout(last);
-    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, labels.data(), l,
+    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, e.backend().labels(labels), l,
                               static_cast<T*>(nullptr), each_.data());
     if (!std::isfinite(loss)) refuse_evaluation(images, r.count, loss);
     r.loss += n * loss;
+    z = e.backend().to_host(z, std::size_t(n) * std::size_t(last.out_size()));
     for (int i = 0; i < n; ++i, z += last.out_size()) {
       int best = 0;
       for (int j = 1; j < l.classes(); ++j)
@@ -203,8 +205,9 @@ class Trainer
   Model& model_;
   Loss loss_;
   Optimizer optimizer_;
-  typename Optimizer::template State<T> state_;
-  Buffer<T> each_;  // a batch's losses
+  using Memory = std::remove_cvref_t<decltype(std::declval<Executor&>().parameters())>;
+  typename Optimizer::template State<Memory> state_;
+  Memory each_;  // a batch's losses
   std::int64_t steps_ = 0;
 };
 

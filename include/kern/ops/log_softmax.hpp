@@ -2,13 +2,14 @@
 #pragma once
 #include <cmath>
 
+#include "../core/device_code.hpp"
 #include "../core/stage.hpp"
 
-namespace kern::host {
+namespace kern::ops {
 
 /// f(offset) for each of a row's elements; pad(offset) for the padding among them.
 template <class F, class Pad>
-void each_of_row(const LogSoftmaxRows& d, F&& f, Pad&& pad) {
+KERN_HOST_DEVICE void each_of_row(const LogSoftmaxRows& d, F&& f, Pad&& pad) {
   for (int p = 0, e = 0; p < d.pixels; ++p) {
     for (int j = 0; j < d.c; ++j) f(e++);
     for (int j = d.c; j < d.cols; ++j) pad(e++);
@@ -17,7 +18,7 @@ void each_of_row(const LogSoftmaxRows& d, F&& f, Pad&& pad) {
 
 /// One sample.
 template <class T>
-void log_softmax_forward(const LogSoftmaxRows& d, const T* x, T* y) {
+KERN_HOST_DEVICE void log_softmax_forward(const LogSoftmaxRows& d, const T* x, T* y) {
   const auto skip = [](int) {};
   for (int r = 0; r < d.rows; ++r, x += d.pixels * d.cols, y += d.pixels * d.cols) {
     T top = x[0], sum = 0;
@@ -30,7 +31,7 @@ void log_softmax_forward(const LogSoftmaxRows& d, const T* x, T* y) {
 
 /// One sample: dx = dy - exp(y) * (sum of dy)
 template <class T>
-void log_softmax_backward(const LogSoftmaxRows& d, const T* y, const T* dy, T* dx) {
+KERN_HOST_DEVICE void log_softmax_backward(const LogSoftmaxRows& d, const T* y, const T* dy, T* dx) {
   const int step = d.pixels * d.cols;
   for (int r = 0; r < d.rows; ++r, y += step, dy += step, dx += step) {
     T sum = 0;
@@ -39,4 +40,4 @@ void log_softmax_backward(const LogSoftmaxRows& d, const T* y, const T* dy, T* d
   }
 }
 
-}  // namespace kern::host
+}  // namespace kern::ops
