@@ -1,7 +1,7 @@
 # A folder of include/kern includes itself and the folders before it, nothing else of the library.
 #   cmake -DINCLUDE=<root>/include -P directions.cmake
 cmake_minimum_required(VERSION 3.22)
-set(order core ops host cuda tensor nn graph data train io)
+set(order core ops host tensor cuda nn graph data train io)
 set(opt_in io) # not for kern.hpp: these need libraries
 
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE}/kern ${INCLUDE}/kern/*.hpp ${INCLUDE}/kern/*.cuh)

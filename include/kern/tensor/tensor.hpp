@@ -194,6 +194,11 @@ class Tensor<T, S, Host> {
   }
 
   Tensor clone() const { return copy_of(view()); }
+  /// A copy on another device: t.to(Cuda{0}) (needs that device's header, cuda/tensor.hpp).
+  template <class Other>
+  auto to(const Other& device) const {
+    return view().to(device);
+  }
   /// All of it, as a view that must not outlive it. A Tensor also converts to a view by itself: implicitly
   /// where the shape surely fits, explicitly where it may (see TensorView).
   View view() { return View(data(), extents_); }

@@ -160,6 +160,18 @@ class TensorView<T, S, Host> {
   void fill(T value) const {
     for (T& e : *this) e = value;
   }
+  /// From another device; returns when the elements are here.
+  template <class U, class From, class Other>
+    requires(!std::is_same_v<Other, Host>)
+  void copy_from(const TensorView<U, From, Other>& v) const {
+    v.copy_to(*this);
+  }
+  /// A copy on another device: v.to(Cuda{0}) (needs that device's header, cuda/tensor.hpp).
+  template <class Other>
+  auto to(const Other& device) const {
+    return Tensor<std::remove_const_t<T>, S, Other>::copy_of(*this, device);
+  }
+  auto to(const Host&) const { return clone(); }
   /// A tensor of its own with these elements (needs tensor.hpp).
   auto clone() const { return Tensor<std::remove_const_t<T>, S, Host>::copy_of(*this); }
 

@@ -1,0 +1,11 @@
+// All of kern/cuda. Any compiler may include it; tensors on a device need nvcc.
+#pragma once
+#include "device.hpp"
+#include "doctor.hpp"
+#include "error.hpp"
+#include "facts.hpp"
+#include "memory.hpp"
+#include "print.hpp"
+#include "random.hpp"
+#include "stream.hpp"
+#include "tensor.hpp"
