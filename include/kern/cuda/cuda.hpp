@@ -1,5 +1,6 @@
-// All of kern/cuda. Any compiler may include it; tensors on a device need nvcc.
+// All of kern/cuda. Any compiler may include it; tensors and nets on a device need nvcc.
 #pragma once
+#include "backend.hpp"
 #include "device.hpp"
 #include "doctor.hpp"
 #include "error.hpp"

@@ -30,6 +30,7 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  using Element = T;
   Buffer() = default;
   Buffer(std::size_t n, const Cuda& where) : size_(n) {
     const OnDevice on(where);

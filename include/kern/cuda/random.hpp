@@ -5,16 +5,10 @@
 #include "tensor.hpp"
 
 #ifdef __CUDACC__
-#include "philox.cuh"
 
 namespace kern {
 
 namespace gpu {
-
-__device__ inline uint4 tensor_block(Seed seed, detail::TensorDraw what, std::size_t group) {
-  return gpu::draw(seed, random::Stream::tensor, std::uint32_t(what),
-                   std::uint32_t(std::uint64_t(group) >> 32), std::uint32_t(group));
-}
 
 // The host's logarithm, cosine and sine, operation for operation. IEEE 754 rounds each the same everywhere,
 // and what is added to a product is an explicit fma: so the bits are the host's.
@@ -57,19 +51,18 @@ template <class T>
 __global__ void uniform_kernel(T* elements, std::size_t n, Seed seed) {
   if constexpr (sizeof(T) == 4) {
     for_each((n + 3) / 4, [=](std::size_t group) {
-      const uint4 r = gpu::tensor_block(seed, detail::TensorDraw::uniform, group);
-      const unsigned bits[] = {r.x, r.y, r.z, r.w};
+      const random::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::uniform, group);
       for (std::size_t i = 0; i < 4 && group * 4 + i < n; ++i)
-        elements[group * 4 + i] = float(bits[i] >> 8) * 0x1p-24f;
+        elements[group * 4 + i] = random::uniform(bits[i]);
     });
   } else {
     for_each((n + 1) / 2, [=](std::size_t group) {
-      const uint4 r = gpu::tensor_block(seed, detail::TensorDraw::uniform53, group);
+      const random::Block r = kern::detail::tensor_block(seed, detail::TensorDraw::uniform53, group);
       const auto join = [](unsigned high, unsigned low) {
         return double(std::uint64_t(high) << 21 | low >> 11) * 0x1p-53;
       };
-      elements[group * 2] = join(r.x, r.y);
-      if (group * 2 + 1 < n) elements[group * 2 + 1] = join(r.z, r.w);
+      elements[group * 2] = join(r[0], r[1]);
+      if (group * 2 + 1 < n) elements[group * 2 + 1] = join(r[2], r[3]);
     });
   }
 }
@@ -77,8 +70,7 @@ __global__ void uniform_kernel(T* elements, std::size_t n, Seed seed) {
 template <class T>
 __global__ void normal_kernel(T* elements, std::size_t n, Seed seed) {
   for_each((n + 3) / 4, [=](std::size_t group) {
-    const uint4 r = gpu::tensor_block(seed, detail::TensorDraw::normal, group);
-    const unsigned bits[] = {r.x, r.y, r.z, r.w};
+    const random::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::normal, group);
     for (std::size_t i = 0; i < 4 && group * 4 + i < n; i += 2) {
       const double radius = sqrt(-2 * log_of_bits(bits[i]));
       const double2 z = cos_sin_of_bits(bits[i + 1]);

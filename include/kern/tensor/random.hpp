@@ -12,7 +12,7 @@ namespace detail {
 /// What a block of Stream::tensor is for: rand and randn of one seed share no numbers.
 enum class TensorDraw : std::uint32_t { uniform = 0, normal = 1, uniform53 = 2 };
 
-inline random::Block tensor_block(Seed seed, TensorDraw what, std::size_t group) {
+KERN_HOST_DEVICE inline random::Block tensor_block(Seed seed, TensorDraw what, std::size_t group) {
   return random::draw(seed, random::Stream::tensor, std::uint32_t(what),
                       std::uint32_t(std::uint64_t(group) >> 32), std::uint32_t(group));
 }

@@ -1,0 +1,156 @@
+// Whole models on a device, beside the host's.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kern/cuda/backend.hpp"
+#include "kern/kern.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+
+namespace {
+
+using Image = Input<1, 12, 12>;
+using Net = Sequential<Named<"conv1", Conv2d<1, 6, 3>>, ReLU, Named<"conv2", Conv2d<6, 10, 3, 1, 1>>, ReLU,
+                       MaxPool2d<2>, Dropout2d<0.25>, Flatten, Named<"fc1", Linear<250, 20>>, ReLU,
+                       Dropout<0.5>, Named<"fc2", Linear<20, 5>>, LogSoftmax>;
+constexpr int batch_size = 9;
+
+struct Data {
+  Tensor<float, Shape<dyn, 1, 12, 12>> images =
+      kern::randn<float, Shape<dyn, 1, 12, 12>>(Seed{3}, batch_size);
+  std::vector<std::int32_t> labels = [] {
+    std::vector<std::int32_t> l;
+    for (int i = 0; i < batch_size; ++i) l.push_back(i * 7 % 5);
+    return l;
+  }();
+};
+
+template <class Model>
+std::vector<float> parameters(const Model& model) {
+  std::vector<float> all;
+  for (const auto& name : Model::parameter_names()) {
+    const auto v = model.parameter(name);
+    all.insert(all.end(), v.begin(), v.end());
+  }
+  return all;
+}
+/// Losses and parameters of some steps.
+struct Run {
+  std::vector<float> losses, parameters;
+};
+template <class N, class Device>
+Run train(const Device& device, int steps, const Data& data, Seed seed = Seed{1}) {
+  Model<N, Image, Device> model{seed, device};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9}};
+  Run r;
+  for (int i = 0; i < steps; ++i) r.losses.push_back(trainer.step(data.images, data.labels));
+  r.parameters = parameters(model);
+  return r;
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+double farthest(const std::vector<float>& a, const std::vector<float>& b) {
+  double most = a.size() == b.size() ? 0 : 1e9;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    most = std::max(most, std::abs(double(a[i]) - b[i]));
+  return most;
+}
+
+}  // namespace
+
+// The same masks and the same sums in another order: each of the 250 products of the longest is rounded once,
+// 2^-24 of at most 1, and a few steps add up.
+TEST_CASE("a device trains as the host, dropout on") {
+  const Data data;
+  const Run host = train<Net>(Host{1}, 5, data), device = train<Net>(Cuda{}, 5, data);
+  CHECK(farthest(host.losses, device.losses) < 2e-5);
+  CHECK(farthest(host.parameters, device.parameters) < 2e-5);
+  CHECK(farthest(host.parameters, train<Net>(Host{1}, 4, data).parameters) >
+        1e-3);  // that a step changes more
+}
+
+TEST_CASE("the same bits from run to run, and for erased sizes") {
+  const Data data;
+  const Run a = train<Net>(Cuda{}, 4, data), b = train<Net>(Cuda{}, 4, data),
+            c = train<erase_shapes<Net>>(Cuda{}, 4, data);
+  CHECK(same_bits(a.losses, b.losses));
+  CHECK(same_bits(a.parameters, b.parameters));
+  CHECK(same_bits(a.losses, c.losses));
+  CHECK(same_bits(a.parameters, c.parameters));
+}
+
+TEST_CASE("trained on one device, a net goes on on the other") {
+  const Data data;
+  Model<Net, Image> host{Seed{1}, Host{1}};
+  Model<Net, Image, Cuda> device{Seed{2}, Cuda{}};
+  Trainer on_host{host, CrossEntropyLoss{}, Sgd{.lr = 0.05}};
+  Trainer on_device{device, CrossEntropyLoss{}, Sgd{.lr = 0.05}};
+  on_host.step(data.images, data.labels);
+  for (const auto& name : host.parameter_names()) device.set_parameter(name, host.parameter(name));
+  CHECK(same_bits(parameters(host), parameters(device)));
+  on_device.step(data.images, data.labels);
+  for (const auto& name : host.parameter_names()) host.set_parameter(name, device.parameter(name));
+  CHECK(same_bits(parameters(host), parameters(device)));
+  const auto a = host.predict(data.images), b = device.predict(data.images);
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a.data()[i] == doctest::Approx(b.data()[i]).epsilon(1e-5));
+  CHECK(host.classify(data.images[2]) == device.classify(data.images[2]));
+}
+
+TEST_CASE("batches of other sizes, then a larger one; no memory after that") {
+  Model<Net, Image, Cuda> model;
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}};
+  const auto step = [&](int n) {
+    const auto x = kern::randn<float, Shape<dyn, 1, 12, 12>>(Seed{4}, n);
+    const std::vector<std::int32_t> y(std::size_t(n), 1);
+    CHECK(std::isfinite(trainer.step(x, y)));
+    CHECK(std::isfinite(model.predict(x)(n - 1, 0)));
+  };
+  for (int n : {3, 1, 17}) step(n);
+  std::size_t before = 0, after = 0, total = 0;
+  gpu::check(cudaMemGetInfo(&before, &total), "cudaMemGetInfo");
+  for (int n : {17, 2, 9, 17}) step(n);
+  gpu::check(cudaMemGetInfo(&after, &total), "cudaMemGetInfo");
+  CHECK(before == after);
+}
+
+TEST_CASE("two models on two streams, from two threads") {
+  const Data data;
+  const Run alone = train<Net>(Cuda{}, 3, data);
+  Run a, b;
+  std::thread other([&] {
+    gpu::Stream stream;
+    a = train<Net>(stream.where(), 3, data);
+  });
+  gpu::Stream stream;
+  b = train<Net>(stream.where(), 3, data);
+  other.join();
+  CHECK(same_bits(a.parameters, alone.parameters));
+  CHECK(same_bits(b.parameters, alone.parameters));
+}
+
+TEST_CASE("a loss that is not finite is refused, and nothing has changed") {
+  Data data;
+  Model<Net, Image, Cuda> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05}};
+  trainer.step(data.images, data.labels);
+  const auto before = parameters(model);
+  model.set_parameter("fc1.bias", std::vector<float>(20, std::nanf("")));
+  CHECK_THROWS_WITH_AS(
+      trainer.step(data.images, data.labels),
+      "step 2: the loss is nan; the first output that is not finite is that of layer 7 (fc1); a smaller "
+      "learning rate may help",
+      NumericError);
+  model.set_parameter("fc1.bias", std::vector<float>(20, 0.0f));
+  data.images(3, 0, 5, 5) = std::numeric_limits<float>::infinity();
+  CHECK_THROWS_WITH_AS(trainer.step(data.images, data.labels),
+                       "step 2: the loss is nan; sample 3 of the batch has a pixel that is not finite",
+                       NumericError);
+  CHECK(trainer.steps() == 1);
+}
