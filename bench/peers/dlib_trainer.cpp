@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   dnn_trainer<lenet<dropout>, sgd> trainer(net, sgd(0, 0.5f));
   trainer.set_learning_rate(0.01);
   trainer.set_mini_batch_size(64);
-  trainer.set_max_num_epochs(argc > 2 ? std::atoi(argv[2]) : 1);
+  trainer.set_max_num_epochs(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1);
   auto t = std::chrono::steady_clock::now();
   trainer.train(x, y);
   std::cout << "train " << std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count()
@@ -32,5 +32,5 @@ int main(int argc, char** argv) {
   auto p = infer(tx);
   long ok = 0;
   for (size_t i = 0; i < p.size(); i++) ok += p[i] == ty[i];
-  std::cout << "test accuracy " << ok / double(p.size()) << '\n';
+  std::cout << "test accuracy " << double(ok) / double(p.size()) << '\n';
 }

@@ -1,6 +1,8 @@
-// Machine probe: all T threads, each bound to its own CPU, run independent FMA chains at once; prints one
-// JSON line. build: g++ -O3 -march=native -mprefer-vector-width=512 -pthread fma.cpp -o fma usage: fma
-// [threads=1] [ms=60]
+// Machine probe: all T threads, each bound to its own CPU, run independent chains of fused multiply-adds at
+// once; prints one JSON line.
+//   usage: fma [threads=1] [ms=60] [cpu...]: thread t is bound to the t-th cpu, by default CPU t; one thread
+//   alone is not bound
+//   build: g++ -O3 -march=native -mprefer-vector-width=512 -pthread fma.cpp -o fma
 //  gflops     sum over threads of the thread's median 2 ms chunk: the peak that the clock allows now
 //  delivered  all the work over the wall time: lower when a CPU was away (host steals it, other processes)
 //  stall_pct  T>=2 only: share of a 30 ms two-thread ping-pong spent in round trips over 50 us, which is what
@@ -23,15 +25,16 @@ typedef float vec __attribute__((vector_size(W * 4)));
 static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-static void bind(int cpu) {
+static void bind(std::size_t cpu) {
   cpu_set_t s;
   CPU_ZERO(&s);
   CPU_SET(cpu, &s);
   pthread_setaffinity_np(pthread_self(), sizeof s, &s);
 }
+static double gflops(long steps, double seconds) { return double(steps) * 12.0 * W * 2 / seconds / 1e9; }
 static double chunk(long n, float& sink) {
   vec a[12];
-  for (int i = 0; i < 12; i++) a[i] = vec{} + 1.0f * i;
+  for (int i = 0; i < 12; i++) a[i] = vec{} + float(i);
   vec x = vec{} + 0.999f, y = vec{} + 0.01f;
   double t = now();
   for (long k = 0; k < n; k++) {
@@ -40,29 +43,32 @@ static double chunk(long n, float& sink) {
   }
   t = now() - t;
   for (int i = 0; i < 12; i++) sink += a[i][0];
-  return n * 12.0 * W * 2 / t / 1e9;
+  return gflops(n, t);
 }
 int main(int argc, char** argv) {
-  int T = argc > 1 ? std::atoi(argv[1]) : 1;
-  double secs = (argc > 2 ? std::atof(argv[2]) : 60) / 1e3;
+  const std::size_t T = std::size_t(std::max(1, argc > 1 ? std::atoi(argv[1]) : 1));
+  const double secs = (argc > 2 ? std::atof(argv[2]) : 60) / 1e3;
+  std::vector<std::size_t> cpu(T);
+  for (std::size_t t = 0; t < T; t++) cpu[t] = argc > int(t) + 3 ? std::size_t(std::atoi(argv[t + 3])) : t;
   std::vector<double> rate(T), mean(T);
   std::vector<float> sink(T);
-  std::atomic<int> ready{0};
+  std::atomic<std::size_t> ready{0};
   std::atomic<long> ping{0}, pong{0};
   std::atomic<bool> stop{false};
   double stalled = 0;
   std::vector<std::thread> th;
-  for (int t = 0; t < T; t++)
+  for (std::size_t t = 0; t < T; t++)
     th.emplace_back([&, t] {
-      if (T > 1) bind(t);
+      if (T > 1) bind(cpu[t]);
       ready++;
       while (ready < T) std::this_thread::yield();
       std::vector<double> r;
       chunk(100000, sink[t]);  // wake the wide units
-      double t0 = now();
-      while (now() - t0 < secs) r.push_back(chunk(600000, sink[t]));  // ~2 ms each
-      mean[t] = r.size() * 600000.0 * 12 * W * 2 / (now() - t0) / 1e9;
-      std::nth_element(r.begin(), r.begin() + r.size() / 2, r.end());
+      const double t0 = now();
+      do r.push_back(chunk(600000, sink[t]));  // ~2 ms each
+      while (now() - t0 < secs);
+      mean[t] = gflops(long(r.size()) * 600000, now() - t0);
+      std::nth_element(r.begin(), r.begin() + std::ptrdiff_t(r.size() / 2), r.end());
       rate[t] = r[r.size() / 2];
       if (T < 2 || t > 1) return;
       if (t == 1) {
@@ -90,7 +96,7 @@ int main(int argc, char** argv) {
   for (auto& t : th) t.join();
   double peak = 0, got = 0;
   float s = 0;
-  for (int t = 0; t < T; t++) peak += rate[t], got += mean[t], s += sink[t];
+  for (std::size_t t = 0; t < T; t++) peak += rate[t], got += mean[t], s += sink[t];
   std::printf("{\"gflops\": %.1f, \"delivered\": %.1f, \"stall_pct\": %.1f, \"threads\": %d, \"sink\": %g}\n",
-              peak, got, stalled, T, s);
+              peak, got, stalled, int(T), double(s));
 }

@@ -2,7 +2,8 @@
 """kern beside PyTorch, ONNX Runtime and dlib, on this machine and in one run.
 
   peers.py all      [--out DIR] [--data MNIST_DIR]   everything below; results as JSON in DIR/peers.json
-  peers.py parity                                    kern's losses of 10 steps against PyTorch's: checked before all timing
+  peers.py parity                                    losses and outputs are the same everywhere: what all, bench and epoch begin
+                                                     with, and stop at if they are not
   peers.py bench    [--passes 3] [--rounds 7]        inference and training steps, a table and ratios
   peers.py epoch    --data MNIST_DIR                 an epoch of MNIST from its files, as the PyTorch tutorial writes it
   peers.py start                                     from the program's start to the end of the first training step; memory
@@ -12,16 +13,23 @@ Nets: A  28x28x1: conv 16 3x3, relu, conv 32 3x3, relu, maxpool 2, dropout2d .25
          log_softmax; SGD lr .01 momentum .5
       B  32x32x3: conv 5x5 pad 2 and maxpool 2 with 32, 32, 64 filters, linear 64, linear 10; SGD lr .01
 
-It makes a virtual environment in DIR with pinned versions, unless this Python has torch, onnxruntime and onnx.
-Every cell's programs run one after another, pass after pass, with a probe of fused multiply-adds (fma.cpp) before and after;
-samples of all passes are pooled, medians compared. On a shared machine trust ratios, and rows whose probe is steady.
+It makes a virtual environment in DIR with pinned versions, unless this Python has what it needs. $CXX (g++) compiles.
+Every cell's programs run one after another, pass after pass; samples of all passes are pooled, medians compared. A run lies
+between two probes of fused multiply-adds (fma.cpp): if they find the machine disturbed it is done again, and a row that stays
+disturbed is marked. Several threads of a program are pinned to as many CPUs. On a shared machine trust ratios.
 """
 import argparse
+import contextlib
+import datetime
+import functools
+import importlib.metadata
 import importlib.util
 import json
 import math
 import os
 import pathlib
+import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -30,6 +38,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PINNED = ["torch==2.15.0", "torchvision==0.29.2", "onnxruntime==1.32.0", "onnx==1.23.2", "numpy==2.4.6", "pillow==13.0.0"]
+FLAGS = ["-std=c++20", "-O3", "-march=native"]
+NETS = {"A": "LeNet", "B": "CIFAR-10 net"}
 # multiply-adds a sample by the plain definition: forward, and of the first layer, whose input needs no gradient
 FIRST = {"A": 26 * 26 * 16 * 9, "B": 32 * 32 * 32 * 75}
 FORWARD = {"A": FIRST["A"] + 24 * 24 * 32 * 144 + 4608 * 128 + 1280,
@@ -38,40 +48,63 @@ CELLS = [("A", "infer", 1), ("A", "infer", 64), ("A", "train", 64), ("B", "infer
 VARIANTS = {  # library, variant -> what it does
     ("kern", "static"): ("infer", "train"), ("kern", "erased"): ("infer", "train"),
     ("torch", "eager"): ("infer", "train"), ("torch", "channels_last"): ("infer", "train"),
-    ("torch", "compile"): ("infer", "train"), ("onnxruntime", "run"): ("infer",),
+    ("torch", "compile"): ("infer", "train"),
+    ("onnxruntime", "run"): ("infer",), ("onnxruntime", "io_binding"): ("infer",),
 }
+
+
+class Failure(Exception):
+    """Ends the program with this one line."""
+
+
+def note(text):
+    print(f"# {text}", file=sys.stderr)
+
+
+def call(command, what, **options):
+    """-> a command's standard output. If it fails: what it was for, and the first error that it tells or its last line."""
+    try:
+        r = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    except OSError as e:
+        raise Failure(f"{what}: cannot run {command[0]}: {e.strerror}") from None
+    if r.returncode:
+        lines = [line.strip() for line in (r.stdout + r.stderr).splitlines() if line.strip()] or ["no message"]
+        error = next((line for line in lines if "error:" in line.lower()), lines[-1])
+        raise Failure(f"{what}: {pathlib.Path(command[0]).name} exits with {r.returncode}: {error[:300]}")
+    return r.stdout
 
 
 def environment(a):
     """Goes on in a Python that has what this needs."""
-    if all(importlib.util.find_spec(m) for m in ("torch", "onnxruntime", "onnx")):
+    if all(importlib.util.find_spec(m) for m in ("torch", "torchvision", "onnxruntime", "onnx", "numpy", "PIL")):
         return
     venv = a.out / "venv"
     python = venv / "bin" / "python"
+    if pathlib.Path(sys.prefix) == venv:
+        raise Failure(f"the virtual environment {venv} lacks packages that pip says it installed: remove it")
     if not python.exists():
-        print(f"peers: making a virtual environment in {venv} (some 6 GB, some minutes)", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PINNED], check=True)
+        note(f"making a virtual environment in {venv} (some 6 GB, some minutes)")
+        call([sys.executable, "-m", "venv", venv], f"cannot make a virtual environment in {venv}")
+    call([python, "-m", "pip", "install", "--quiet", *PINNED], f"cannot install the other libraries in {venv}")
     os.execv(python, [str(python), *sys.argv])
 
 
 def cxx():
-    return os.environ.get("CXX", "g++")
+    return shlex.split(os.environ.get("CXX", "")) or ["g++"]
 
 
-def build(a, source, *flags):
-    exe = a.out / source.stem
+@functools.cache
+def compiler():
+    return call([*cxx(), "--version"], "no C++ compiler ($CXX names another)").splitlines()[0]
+
+
+@functools.cache  # once a run, though the sources may change meanwhile
+def build(out, name, *flags):
+    exe, source = out / name, HERE / f"{name}.cpp"
     inputs = [source, HERE / "protocol.hpp", *(ROOT / "include").rglob("*.hpp")]
     if not exe.exists() or exe.stat().st_mtime < max(f.stat().st_mtime for f in inputs):
-        subprocess.run([cxx(), "-std=c++20", "-O3", "-march=native", f"-I{ROOT / 'include'}", str(source), "-o", str(exe),
-                        "-pthread", *flags], check=True)
+        call([*cxx(), *FLAGS, f"-I{ROOT / 'include'}", source, "-o", exe, "-pthread", *flags], f"cannot build {source.name}")
     return exe
-
-
-def probe(a, threads, ms=40):
-    out = subprocess.run([str(build(a, HERE / "fma.cpp", "-mprefer-vector-width=512")), str(threads), str(ms)],
-                         capture_output=True, text=True, check=True)
-    return json.loads(out.stdout)
 
 
 def quantile(v, q):
@@ -81,8 +114,102 @@ def quantile(v, q):
     return v[i] + (at - i) * (v[min(i + 1, len(v) - 1)] - v[i])
 
 
-def threads_of(t):
-    return {**os.environ, "OMP_NUM_THREADS": str(t), "MKL_NUM_THREADS": str(t)}
+def median(v):
+    return quantile(v, 0.5)
+
+
+# ---- the machine: what it is, its CPUs, whether it is undisturbed
+
+
+def about():
+    """What the figures depend on."""
+    commit = changed = None
+    if (ROOT / ".git").exists():
+        with contextlib.suppress(Failure):
+            git = ["git", "--no-optional-locks", "-C", ROOT]
+            commit = call([*git, "rev-parse", "HEAD"], "commit").strip()
+            changed = bool(call([*git, "status", "--porcelain", "--", "include", "bench/peers"], "changes"))
+
+    def version(package):
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    cpu = {}
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        cpu.setdefault(key.strip(), value.strip())
+    flags = cpu.get("flags", cpu.get("Features", "")).split()
+    return {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            "machine": cpu.get("model name", platform.machine()), "cpus": len(os.sched_getaffinity(0)),
+            "instruction_sets": [f for f in flags if f.startswith(("sse4", "fma", "f16c", "avx", "amx", "asimd", "sve"))],
+            "kern_commit": commit, "kern_changed_since": changed,
+            "compiler": compiler(), "flags": FLAGS,
+            "python": platform.python_version(), "torch": version("torch"), "onnxruntime": version("onnxruntime")}
+
+
+def usable_cpus():
+    """Those of this process, one of each core first: threads that share a core slow each other down."""
+    def siblings(cpu):
+        file = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        return file.read_text() if file.exists() else cpu
+
+    cpus = sorted(os.sched_getaffinity(0))
+    first = {siblings(c): c for c in reversed(cpus)}.values()
+    return sorted(first) + [c for c in cpus if c not in first]
+
+
+def probe(a, threads):
+    exe = build(a.out, "fma", "-mprefer-vector-width=512")
+    p = json.loads(call([exe, threads, 40, *a.cpus[:threads]], "cannot probe the machine"))
+    a.solo = max(a.solo, p["gflops"] / threads)
+    return p
+
+
+def steady(a, p):
+    """Had each of the probe's threads a CPU for itself, all the time, as fast as one alone has been?"""
+    return p["stall_pct"] < 5 and p["delivered"] > 0.9 * p["gflops"] and p["gflops"] > 0.85 * p["threads"] * a.solo
+
+
+def undisturbed(a, threads, tries, run):
+    """run() between two steady probes; the last try counts as it is. -> its result, both probes, whether they were steady"""
+    for _ in range(0 if a.solo else 3):  # what one thread reaches here
+        probe(a, 1)
+    for left in reversed(range(tries)):
+        until = time.monotonic() + 2
+        while not steady(a, before := probe(a, threads)) and time.monotonic() < until:
+            time.sleep(0.1)
+        if left and not steady(a, before):
+            continue  # spared: it would be done again
+        result = run()
+        time.sleep(0.1)  # its idle threads may spin a little longer
+        probes = [before, probe(a, threads)]
+        if all(steady(a, p) for p in probes):
+            return result, probes, True
+    return result, probes, False
+
+
+def program(a, lib, variant, op, threads, net="A", batch=64):
+    """-> the command, options of its process, in words how its threads are pinned to CPUs."""
+    cpus = a.cpus[:threads]
+    env = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+    options, pinning = {"env": env}, "none"
+    if threads > 1 and not a.unpinned:
+        pinning = f"a thread each to CPUs {cpus}"
+        if lib == "torch":
+            env |= {"OMP_PROC_BIND": "true", "OMP_PLACES": ",".join(f"{{{c}}}" for c in cpus)}
+        elif lib == "kern":  # has no such option
+            pinning = f"the process to CPUs {cpus}"
+            options["preexec_fn"] = functools.partial(os.sched_setaffinity, 0, cpus)
+    if lib == "kern":
+        command = [build(a.out, "kern_bench")]
+    else:
+        command = [sys.executable, __file__, "worker", "--lib", lib, "--out", a.out, "--tries", a.tries, "--solo", a.solo,
+                   *(["--unpinned"] if a.unpinned else [])]
+    command += ["--net", net, "--op", op, "--variant", variant, "--batch", batch, "--threads", threads, "--rounds", a.rounds,
+                "--round-ms", a.round_ms, "--data", a.data or ""]
+    return [str(c) for c in command], options, pinning
 
 
 # ---- PyTorch and ONNX Runtime: run in a process of their own, as kern is
@@ -98,17 +225,37 @@ def torch_net(name):
                          nn.Flatten(), nn.Linear(1024, 64), nn.Linear(64, 10))
 
 
-def shape(net, batch):
-    return (batch, 1, 28, 28) if net == "A" else (batch, 3, 32, 32)
+def golden():
+    """make_golden.py, whose formula gives every library the same parameters and samples."""
+    import torch
+    threads = torch.get_num_threads()
+    sys.path.insert(0, str(ROOT / "tests" / "golden"))
+    sys.dont_write_bytecode = True  # among the sources
+    import make_golden
+    torch.set_default_dtype(torch.float32)  # it has changed both
+    torch.set_num_threads(threads)
+    return make_golden
 
 
-def torch_step(net, variant, batch):
+def net_and_samples(net, variant, batch, count, known):
+    """`known`: by the formula, dropout off."""
+    import torch
+    layout = torch.channels_last if variant == "channels_last" else torch.contiguous_format
+    shape = (batch, 1, 28, 28) if net == "A" else (batch, 3, 32, 32)
+    model = torch_net(net)
+    if known:
+        golden().fill(model)
+        xs = [golden().formula(1, shape).float()] * count
+    else:
+        xs = [torch.rand(shape) for _ in range(count)]
+    return model.train(not known).to(memory_format=layout), [x.to(memory_format=layout) for x in xs]
+
+
+def torch_step(net, variant, batch, known=False):
     import torch
     import torch.nn.functional as F
-    layout = torch.channels_last if variant == "channels_last" else torch.contiguous_format
-    model = torch_net(net).to(memory_format=layout)
+    model, xs = net_and_samples(net, variant, batch, 8, known)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5 if net == "A" else 0)
-    xs = [torch.rand(shape(net, batch)).to(memory_format=layout) for _ in range(8)]
     y = torch.arange(batch) * 7 % 10
 
     def loss_of(x):
@@ -120,51 +267,89 @@ def torch_step(net, variant, batch):
     def step():
         nonlocal k
         optimizer.zero_grad()
-        f(xs[k]).backward()
+        loss = f(xs[k])
+        loss.backward()
         optimizer.step()
         k = (k + 1) % 8
+        return loss
 
     return step
 
 
-def torch_inference(net, variant, batch):
+def torch_inference(net, variant, batch, known=False):
     import torch
-    layout = torch.channels_last if variant == "channels_last" else torch.contiguous_format
-    model = torch_net(net).eval().to(memory_format=layout)
-    x = torch.rand(shape(net, batch)).to(memory_format=layout)
+    model, (x,) = net_and_samples(net, variant, batch, 1, known)
+    model.eval()
     f = torch.compile(model, dynamic=False) if variant == "compile" else model
-
-    def run():
-        with torch.inference_mode(variant != "compile"), torch.no_grad():
-            f(x)
-
-    return run
+    return lambda: f(x)
 
 
-def onnx_inference(net, threads, batch):
+def onnx_inference(net, variant, batch, cpus, pin, known=False):
     import io
 
     import numpy as np
     import onnxruntime
     import torch
     file = io.BytesIO()
-    model = torch_net(net).eval()
-    torch.onnx.export(model, (torch.zeros(shape(net, batch)),), file, input_names=["x"], dynamo=False)
+    model, (x,) = net_and_samples(net, variant, batch, 1, known)
+    torch.onnx.export(model.eval(), (x,), file, input_names=["x"], output_names=["y"], dynamo=False)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.intra_op_num_threads, options.inter_op_num_threads = len(cpus), 1
+    if pin:  # its own threads, counting CPUs from 1; the calling thread is ours
+        options.add_session_config_entry("session.intra_op_thread_affinities", ";".join(str(c + 1) for c in cpus[1:]))
     session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
-    feed = {"x": np.random.default_rng(2).random(shape(net, batch), dtype=np.float32)}
-    return lambda: session.run(None, feed)
+    if pin:
+        os.sched_setaffinity(0, cpus[:1])
+    if variant == "run":
+        feed = {"x": x.numpy()}
+        return lambda: session.run(None, feed)[0]
+    binding = session.io_binding()
+    y = onnxruntime.OrtValue.ortvalue_from_shape_and_type([batch, 10], np.float32)
+    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x.numpy()))
+    binding.bind_ortvalue_output("y", y)
+
+    def run():
+        session.run_with_iobinding(binding)
+        return y
+
+    return run
 
 
-def worker(a):
+def torch_epochs(a):
+    """The tutorial's loop: a Dataset that gives PIL images, ToTensor, Normalize, DataLoader; nll_loss of log_softmax. An epoch
+    for each line of standard input; prints its seconds."""
+    import numpy as np
     import torch
-    torch.set_num_threads(a.threads)
-    torch.manual_seed(1)
-    if a.lib == "onnxruntime":
-        f = onnx_inference(a.net, a.threads, a.batch)
-    else:
-        f = (torch_step if a.op == "train" else torch_inference)(a.net, a.variant, a.batch)
+    import torch.nn.functional as F
+    from PIL import Image
+    from torchvision import transforms
+
+    folder = pathlib.Path(a.data)
+    images = np.frombuffer((folder / "train-images-idx3-ubyte").read_bytes(), np.uint8, offset=16).reshape(-1, 28, 28).copy()
+    labels = np.frombuffer((folder / "train-labels-idx1-ubyte").read_bytes(), np.uint8, offset=8)
+    to = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
+
+    class Set(torch.utils.data.Dataset):  # what torchvision.datasets.MNIST does for an item
+        def __len__(self):
+            return len(images)
+
+        def __getitem__(self, i):
+            return to(Image.fromarray(images[i])), int(labels[i])
+
+    loader = torch.utils.data.DataLoader(Set(), batch_size=64, shuffle=True)
+    net = torch_net("A")
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5)
+    for _ in sys.stdin:
+        begin = time.perf_counter()
+        for x, y in loader:
+            optimizer.zero_grad()
+            F.nll_loss(net(x), y).backward()
+            optimizer.step()
+        print(time.perf_counter() - begin, flush=True)
+
+
+def measure(a, f):
+    """Seconds a call, one value a round; protocol.hpp does the same."""
     begin = time.perf_counter()
     for _ in range(3):
         f()
@@ -182,138 +367,215 @@ def worker(a):
         begin = time.perf_counter()
         for _ in range(n):
             f()
-        samples.append((time.perf_counter() - begin) / n * (1e6 / a.batch if a.op == "infer" else 1e3))
-    print(json.dumps({"samples": samples}))
+        samples.append((time.perf_counter() - begin) / n)
+    return samples
+
+
+def worker(a):
+    import torch
+    threads, = a.threads
+    torch.set_num_threads(1 if a.lib == "onnxruntime" else threads)  # there it only makes the model
+    torch.manual_seed(1)
+    if a.op == "epoch":
+        return torch_epochs(a)
+
+    def make(net, op, batch, known):
+        if a.lib == "onnxruntime":
+            return onnx_inference(net, a.variant, batch, a.cpus[:threads], threads > 1 and not a.unpinned, known)
+        return (torch_step if op in ("train", "losses") else torch_inference)(net, a.variant, batch, known)
+
+    def numbers(y):  # an array, or a tensor that has one
+        return getattr(y, "numpy", lambda: y)().ravel().tolist()
+
+    def without_gradients(op):
+        if op in ("train", "losses"):
+            return contextlib.nullcontext()
+        return torch.no_grad() if a.variant == "compile" else torch.inference_mode()
+
+    if a.op == "parity":
+        values = []
+        for net, op, batch in compared(a.lib, a.variant):
+            f = make(net, op, batch, True)
+            with without_gradients(op):
+                values.append([f().item() for _ in range(10)] if op == "losses" else numbers(f()))
+        print(json.dumps({"values": values}))
+        return
+    f = make(a.net, a.op, a.batch, False)
+    with without_gradients(a.op):
+        seconds, probes, ok = undisturbed(a, threads, a.tries, lambda: measure(a, f))
+    scale = 1e6 / a.batch if a.op == "infer" else 1e3
+    print(json.dumps({"samples": [s * scale for s in seconds], "probes": probes, "ok": ok, "solo": a.solo}))
 
 
 # ---- commands; each returns rows for the JSON file
 
 
+# By how much they may differ. float rounds values of size 1 by up to u = 2^-24; a sum of k products is off by some sqrt(k) u,
+# with k up to 4608 here by 4e-6, and the largest of 640 outputs by some 4 times that. A loss is the mean of 64: their errors are
+# independent, the mean's is an eighth; and it is itself rounded near 2.3. The smallest mistake is far more: one pixel of one
+# sample left out changes outputs by 1e-3 and losses by 2e-5.
+ALLOWED = {"outputs": 2e-5, "losses": 4e-6}
+
+
+def compared(lib, variant):
+    """What parity asks of a variant: net, op, batch."""
+    ops = [("outputs", 1), ("outputs", 64)] + [("losses", 64)] * ("train" in VARIANTS[lib, variant])
+    return [(net, op, batch) for net in NETS for op, batch in ops]
+
+
+def difference(x, y):
+    return max(map(abs, map(float.__sub__, x, y))) if len(x) == len(y) and all(map(math.isfinite, x + y)) else math.inf
+
+
 def parity(a):
-    """kern and PyTorch train the same net from the same parameters to the same losses."""
-    import torch
-    import torch.nn.functional as F
-    sys.path.insert(0, str(ROOT / "tests" / "golden"))
-    import make_golden
-    rows = []
-    for name, net, dims, momentum in (("A", make_golden.lenet(), (1, 28, 28), 0.5), ("B", make_golden.cifar(), (3, 32, 32), 0)):
-        make_golden.fill(net)
-        net, x, y = net.float(), make_golden.formula(1, (64, *dims)).float(), torch.arange(64) * 7 % 10
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=momentum)
-        exe = build(a, HERE / "kern_bench.cpp")
-        ours = [float(v) for v in subprocess.run([str(exe), "--net", name, "--op", "parity"], capture_output=True, text=True,
-                                                 check=True).stdout.split()]
-        worst = 0.0
-        for mine in ours:
-            optimizer.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            optimizer.step()
-            worst = max(worst, abs(loss.item() - mine))
-        print(f"parity {name}: 10 steps, losses differ by at most {worst:.1e}")
-        # losses near 2.3 in float: 2^-22 a rounding, some tens of them
-        if not (len(ours) == 10 and worst < 2e-5):
-            sys.exit(f"parity {name}: the losses differ; nothing is timed")
-        rows.append({"what": "parity", "net": name, "worst": worst})
+    """From the same parameters and samples, all variants come to the same outputs and to the same losses of 10 steps."""
+    theirs, rows = {}, []
+    for lib, variant in VARIANTS:
+        if lib != "kern":
+            command, options, _ = program(a, lib, variant, "parity", 1)
+            try:
+                values = json.loads(call(command, f"parity of {lib} {variant}", **options).splitlines()[-1])["values"]
+            except Failure as e:
+                if variant in ("eager", "run"):  # no comparison without these
+                    raise
+                note(e)
+                continue
+            for cell, v in zip(compared(lib, variant), values):
+                theirs.setdefault(cell, {})[f"{lib} {variant}"] = v
+    for variant in ("static", "erased"):
+        worst = {}
+        for net, op, batch in compared("kern", variant):
+            for threads in a.threads:
+                command, options, _ = program(a, "kern", variant, op, threads, net, batch)
+                ours = [float(v) for v in call(command, f"{op} of kern {variant}", **options).split()]
+                by, peer = max((difference(ours, v), peer) for peer, v in theirs[net, op, batch].items())
+                if by > ALLOWED[op]:
+                    raise Failure(f"parity: net {net} ({NETS[net]}), batch {batch}, T={threads}: {op} of kern {variant} and of "
+                                  f"{peer} differ by {by:.1e}, allowed are {ALLOWED[op]:.0e}; nothing is timed")
+                worst[net, op] = max(by, worst.get((net, op), 0))
+        for net in NETS:
+            outputs, losses = worst[net, "outputs"], worst[net, "losses"]
+            print(f"parity: {NETS[net]}, kern {variant}: outputs differ by at most {outputs:.1e}, losses of 10 steps by "
+                  f"{losses:.1e}")
+            rows.append({"what": "parity", "net": net, "variant": variant, "outputs_differ_by": outputs,
+                         "losses_differ_by": losses, "from": list(theirs[net, "outputs", 1])})
     return rows
 
 
 def run_cell(a, lib, variant, cell, threads):
     net, op, batch = cell
-    common = ["--net", net, "--op", op, "--batch", str(batch), "--threads", str(threads), "--rounds", str(a.rounds),
-              "--round-ms", str(a.round_ms), "--variant", variant]
-    command = [str(build(a, HERE / "kern_bench.cpp"))] if lib == "kern" else [sys.executable, __file__, "worker", "--lib", lib]
-    r = subprocess.run([*command, *common], capture_output=True, text=True, env=threads_of(threads))
-    lines = [line for line in r.stdout.splitlines() if line.startswith("{")]
-    if r.returncode or not lines:
-        print(f"# {lib} {variant} {cell}: exit {r.returncode}: {r.stderr[-300:]}", file=sys.stderr)
-        return []
-    return json.loads(lines[-1])["samples"]
+    command, options, pinning = program(a, lib, variant, op, threads, net, batch)
+
+    def once():
+        return json.loads(call(command, f"{lib} {variant}, net {net} {op} batch {batch} T={threads}", **options).splitlines()[-1])
+
+    if lib == "kern":
+        result, probes, ok = undisturbed(a, threads, a.tries, once)
+        return {"samples": result["samples"], "probes": probes, "ok": ok, "pinning": pinning}
+    try:
+        result = once()  # probes by itself: it takes seconds to start
+    except Failure as e:
+        note(e)
+        return None
+    a.solo = max(a.solo, result["solo"])
+    return {**result, "pinning": pinning}
+
+
+def mark(row):
+    return "" if row["ok"] else " *"
 
 
 def bench(a):
-    samples, probes = {}, {}
+    runs, rows = {}, []
     for number in range(a.passes):
-        for threads in (1, 2):
+        for threads in a.threads:
             for cell in CELLS:
                 for (lib, variant), ops in VARIANTS.items():
-                    if cell[1] not in ops:
-                        continue
-                    before = probe(a, threads)
-                    key = (*cell, threads, lib, variant)
-                    samples.setdefault(key, []).extend(run_cell(a, lib, variant, cell, threads))
-                    probes.setdefault(key, []).extend([before, probe(a, threads)])
-        print(f"# pass {number + 1} of {a.passes} done", file=sys.stderr)
-    rows = []
-    for key, v in samples.items():
-        if not v:
-            continue
-        net, op, batch, threads, lib, variant = key
-        peak = statistics.mean(p["gflops"] for p in probes[key])
-        median = quantile(v, 0.5)
+                    result = run_cell(a, lib, variant, cell, threads) if cell[1] in ops else None
+                    if result:
+                        runs.setdefault((*cell, threads, lib, variant), []).append(result)
+        note(f"pass {number + 1} of {a.passes} done")
+    for (net, op, batch, threads, lib, variant), results in runs.items():
+        ok = any(r["ok"] for r in results)
+        results = [r for r in results if r["ok"]] or results
+        samples = [s for r in results for s in r["samples"]]
+        probes = [p for r in results for p in r["probes"]]
+        gflops, delivered, stall = (statistics.mean(p[key] for p in probes) for key in ("gflops", "delivered", "stall_pct"))
         macs = FORWARD[net] if op == "infer" else 3 * FORWARD[net] - FIRST[net]
-        per_sample = median * 1e-6 if op == "infer" else median * 1e-3 / batch
+        per_sample = median(samples) * (1e-6 if op == "infer" else 1e-3 / batch)
         rows.append({"what": "bench", "net": net, "op": op, "batch": batch, "threads": threads, "lib": lib, "variant": variant,
-                     "unit": "us/sample" if op == "infer" else "ms/step", "median": median, "p10": quantile(v, 0.1),
-                     "p90": quantile(v, 0.9), "rounds": len(v), "fma_gflops": peak,
-                     "stall_pct": statistics.mean(p["stall_pct"] for p in probes[key]),
-                     "peak_pct": 100 * 2 * macs / per_sample / 1e9 / peak})
-    print(f"\n{'net':3} {'op':5} {'batch':>5} {'T':>1} {'library':11} {'variant':13} {'median':>9} {'p10':>9} {'p90':>9} unit      "
-          f"{'% peak':>6} {'kern is':>8}")
-    for net, op, batch in CELLS:
-        for threads in (1, 2):
-            cell = [r for r in rows if (r["net"], r["op"], r["batch"], r["threads"]) == (net, op, batch, threads)]
-            ours = next((r["median"] for r in cell if r["variant"] == "static"), math.nan)
-            for r in sorted(cell, key=lambda r: r["median"]):
-                r["ratio"] = r["median"] / ours
-                print(f"{net:3} {op:5} {batch:5} {threads:1} {r['lib']:11} {r['variant']:13} {r['median']:9.2f} {r['p10']:9.2f} "
-                      f"{r['p90']:9.2f} {r['unit']:9} {r['peak_pct']:6.1f} {r['ratio']:7.2f}x")
-            print()
+                     "unit": "us/sample" if op == "infer" else "ms/step", "median": median(samples),
+                     "p10": quantile(samples, 0.1), "p90": quantile(samples, 0.9), "rounds": len(samples), "ok": ok,
+                     "pinning": results[0]["pinning"], "fma_gflops": gflops, "fma_delivered": delivered, "stall_pct": stall,
+                     "peak_pct": 100 * 2 * macs / per_sample / 1e9 / gflops})
+    groups = [[r for r in rows if (r["net"], r["op"], r["batch"], r["threads"]) == (*cell, threads)]
+              for cell in CELLS for threads in a.threads]
+    print(f"\n{'net':3} {'op':5} {'batch':>5} {'T':>1} {'library':11} {'variant':13} {'median':>9} {'p10':>9} {'p90':>9} "
+          f"{'unit':9} {'% peak':>6} {'kern is':>8}")
+    for group in groups:
+        ours = next(r for r in group if r["variant"] == "static")
+        for r in sorted(group, key=lambda r: r["median"]):
+            r["ratio"] = r["median"] / ours["median"]
+            print(f"{r['net']:3} {r['op']:5} {r['batch']:5} {r['threads']:1} {r['lib']:11} {r['variant']:13} {r['median']:9.2f} "
+                  f"{r['p10']:9.2f} {r['p90']:9.2f} {r['unit']:9} {r['peak_pct']:6.1f} {r['ratio']:7.2f}x{mark(r)}")
+        print()
+    if not all(r["ok"] for r in rows):
+        print("* disturbed: before or after it the probe's threads had not a CPU each, all the time and at full speed\n")
+    return rows + [line for group in groups for line in summary(group)]
+
+
+def summary(group):
+    """A cell's ratios in one line: how many times as long as kern's static net the others take."""
+    ours = next(r for r in group if r["variant"] == "static")
+    rows = []
+
+    def against(name, lib, *variants):
+        others = [r for r in group if r["lib"] == lib and (not variants or r["variant"] in variants)]
+        if others:
+            best = min(others, key=lambda r: r["median"])
+            name = name or "best of " + ", ".join(v for l, v in VARIANTS if any(r["variant"] == v for r in others))
+            ok = ours["ok"] and all(r["ok"] for r in others)  # undisturbed, another might be the best
+            rows.append({"what": "summary", **{k: ours[k] for k in ("net", "op", "batch", "threads")}, "against": name,
+                         "variant": best["variant"], "ratio": best["ratio"], "ok": ok})
+
+    against("ONNX Runtime", "onnxruntime")
+    against("PyTorch eager", "torch", "eager")
+    against("", "torch")
+    print("inference" if ours["op"] == "infer" else "training", NETS[ours["net"]], f"batch {ours['batch']}, T={ours['threads']}:",
+          ", ".join(f"{r['ratio']:.2f}x {r['against']}{mark(r)}" for r in rows))
     return rows
 
 
 def epoch(a):
-    """The tutorial's loop: a Dataset that gives PIL images, ToTensor, Normalize, DataLoader; nll_loss of log_softmax."""
-    import numpy as np
-    import torch
-    import torch.nn.functional as F
-    from PIL import Image
-    from torchvision import transforms
-    folder = pathlib.Path(a.data)
+    """kern's epochs and PyTorch's in turn: both programs live all the time, and each waits while the other runs."""
     rows = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        begin = time.perf_counter()
-        images = np.frombuffer((folder / "train-images-idx3-ubyte").read_bytes(), np.uint8, offset=16).reshape(-1, 28, 28).copy()
-        labels = np.frombuffer((folder / "train-labels-idx1-ubyte").read_bytes(), np.uint8, offset=8)
-        to = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
+    for threads in a.threads:
+        seconds, ok, pinning = {"kern": [], "torch": []}, True, {}
+        with contextlib.ExitStack() as stack:
+            running = {}
+            for lib, variant in (("kern", "static"), ("torch", "eager")):
+                command, options, pinning[lib] = program(a, lib, variant, "epoch", threads)
+                running[lib] = stack.enter_context(subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE,
+                                                                    stdout=subprocess.PIPE, **options))
+            for _ in range(a.epochs):
+                for lib, p in running.items():
+                    def one():
+                        with contextlib.suppress(BrokenPipeError):
+                            p.stdin.write(b"\n")
+                        return p.stdout.readline()
 
-        class Set(torch.utils.data.Dataset):  # what torchvision.datasets.MNIST does for an item
-            def __len__(self):
-                return len(images)
-
-            def __getitem__(self, i):
-                return to(Image.fromarray(images[i])), int(labels[i])
-
-        loader = torch.utils.data.DataLoader(Set(), batch_size=64, shuffle=True)
-        net = torch_net("A")
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5)
-        theirs = []
-        for _ in range(a.epochs):
-            begin = time.perf_counter()
-            for x, y in loader:
-                optimizer.zero_grad()
-                F.nll_loss(net(x), y).backward()
-                optimizer.step()
-            theirs.append(time.perf_counter() - begin)
-        exe = build(a, HERE / "kern_bench.cpp")
-        out = subprocess.run([str(exe), "--op", "epoch", "--data", str(folder), "--threads", str(threads), "--rounds",
-                              str(a.epochs)], capture_output=True, text=True, check=True).stdout
-        ours = [float(v) for v in out.split()]
-        ratio = quantile(theirs, 0.5) / quantile(ours, 0.5)
-        print(f"epoch of {len(images)} images, T={threads}: kern {quantile(ours, 0.5):.2f} s, PyTorch's tutorial "
-              f"{quantile(theirs, 0.5):.2f} s: kern is {ratio:.2f}x")
-        rows.append({"what": "epoch", "threads": threads, "images": len(images), "kern_s": ours, "torch_s": theirs, "ratio": ratio})
+                    line, _, steady_now = undisturbed(a, threads, 1, one)  # too long to be done again
+                    if not line:
+                        raise Failure(f"epoch: {lib}'s program has ended")
+                    seconds[lib].append(float(line))
+                    ok = ok and steady_now
+        ours, theirs = median(seconds["kern"]), median(seconds["torch"])
+        print(f"epoch of MNIST, T={threads}: kern {ours:.2f} s, PyTorch's tutorial {theirs:.2f} s: kern is {theirs / ours:.2f}x"
+              f"{mark({'ok': ok})}")
+        rows.append({"what": "epoch", "threads": threads, "kern_s": seconds["kern"], "torch_s": seconds["torch"],
+                     "ratio": theirs / ours, "ok": ok, "pinning": pinning})
+    if not all(r["ok"] for r in rows):
+        print("* disturbed before or after an epoch")
     return rows
 
 
@@ -332,100 +594,125 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-def measured(command):
-    """-> wall seconds, peak memory in MB of a command and what it starts. (A process counts what its parent had when it
-    was started, so this one must stay small: torch is imported elsewhere.)"""
-    begin = time.perf_counter()
-    p = subprocess.Popen(command)
-    _, status, usage = os.wait4(p.pid, 0)
-    p.returncode = status
-    if status:
-        raise subprocess.CalledProcessError(status, command)
-    return time.perf_counter() - begin, usage.ru_maxrss / 1024
-
-
 def start(a):
     rows = []
-    exe = build(a, HERE / "kern_bench.cpp")
-    for lib, command in (
-            ("kern", [str(exe), "--op", "start"]),
-            ("torch", [sys.executable, "-c", START, str(HERE)])):
+    commands = {"kern": [build(a.out, "kern_bench"), "--op", "start"], "torch": [sys.executable, "-B", "-c", START, HERE]}
+    for lib, command in commands.items():
         seconds, memory = [], []
         for _ in range(5):
-            first, kib = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            first, kib = call(command, f"start of {lib}").split()
             seconds.append(float(first))
             memory.append(float(kib) / 1024)
-        print(f"start {lib}: first training step done after {quantile(seconds, 0.5):.3f} s; training needs "
-              f"{quantile(memory, 0.5):.0f} MB")
-        rows.append({"what": "start", "lib": lib, "to_first_step_s": quantile(seconds, 0.5), "peak_mb": quantile(memory, 0.5)})
+        print(f"start {lib}: first training step done after {median(seconds):.3f} s; training needs {median(memory):.0f} MB")
+        rows.append({"what": "start", "lib": lib, "to_first_step_s": median(seconds), "peak_mb": median(memory)})
     return rows
+
+
+def measured(command):
+    """-> whether a command succeeds, its wall seconds, peak memory in MB with what it starts. (A process counts what its parent
+    had when it was started, so this one must stay small: torch is imported elsewhere.)"""
+    begin = time.perf_counter()
+    p = subprocess.Popen([str(c) for c in command], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = status
+    return status == 0, time.perf_counter() - begin, usage.ru_maxrss / 1024
 
 
 def compile_(a):
     rows = []
-    sources = [("kern", ROOT / "examples" / "01_lenet_mnist.cpp", ["-std=c++20", f"-I{ROOT / 'include'}"]),
-               ("dlib", HERE / "dlib_trainer.cpp", ["-std=c++17"])]
+    sources = [("kern", ROOT / "examples" / "01_lenet_mnist.cpp", [*FLAGS, f"-I{ROOT / 'include'}"]),
+               ("dlib", HERE / "dlib_trainer.cpp", ["-std=c++17", *FLAGS[1:]])]
     for lib, source, flags in sources:
-        seconds, memory = [], []
-        for _ in range(3):
-            try:
-                s, mb = measured([cxx(), *flags, "-O3", "-march=native", "-c", str(source), "-o", os.devnull])
-            except subprocess.CalledProcessError:
-                print(f"# {lib}: does not compile here (dlib: libdlib-dev and libopenblas-dev are needed)", file=sys.stderr)
-                break
-            seconds.append(s)
-            memory.append(mb)
-        if seconds:
-            print(f"compile {lib}: {quantile(seconds, 0.5):.2f} s, {max(memory):.0f} MB")
-            rows.append({"what": "compile", "lib": lib, "seconds": quantile(seconds, 0.5), "peak_mb": max(memory)})
+        runs = []
+        while len(runs) < 3 and (not runs or runs[-1][0]):
+            runs.append(measured([*cxx(), *flags, "-c", source, "-o", os.devnull]))
+        if not runs[-1][0]:
+            if lib == "kern":
+                raise Failure(f"compile: {source.name} does not compile")
+            note("dlib does not compile here: libdlib-dev and libopenblas-dev are needed")
+            continue
+        seconds, memory = median([r[1] for r in runs]), max(r[2] for r in runs)
+        print(f"compile {lib}: {seconds:.2f} s, {memory:.0f} MB")
+        rows.append({"what": "compile", "lib": lib, "seconds": seconds, "peak_mb": memory})
     if len(rows) == 2:
         print(f"compile: kern takes {rows[0]['seconds'] / rows[1]['seconds']:.2f} of dlib's time")
     return rows
 
 
-def all_(a):
-    def apart(command):  # in a process of its own: see measured()
-        subprocess.run([sys.executable, __file__, command, "--out", str(a.out)], check=True)
-        return json.loads((a.out / f"{command}.json").read_text())["rows"]
+COMMANDS = {"all": (parity, start, compile_, bench, epoch), "parity": (parity,), "bench": (parity, bench),
+            "epoch": (parity, epoch), "start": (start,), "compile": (compile_,)}
 
-    rows = apart("parity") + start(a) + compile_(a) + bench(a)
-    if a.data:
-        rows += epoch(a)
-    else:
-        print("epoch: not measured; --data MNIST_DIR says where MNIST's files are")
-    return rows
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"peers.py: {message}; --help says more\n")
+
+
+def arguments():
+    def at_least_one(text):
+        if not text.isdecimal() or int(text) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+        return int(text)
+
+    def counts(text):
+        return [at_least_one(t) for t in text.split(",")]
+
+    p = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("command", metavar="COMMAND", help=", ".join(COMMANDS))
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "peers", metavar="DIR",
+                   help="for programs and results (build/bench/peers)")
+    p.add_argument("--data", default=os.environ.get("KERN_DATA"), metavar="MNIST_DIR",
+                   help="MNIST's four files, unpacked ($KERN_DATA)")
+    p.add_argument("--threads", type=counts, help="1,2 or others (as many of 1 and 2 as there are CPUs)")
+    p.add_argument("--passes", type=at_least_one, default=3, help="over all cells (%(default)s)")
+    p.add_argument("--rounds", type=at_least_one, default=7, help="a run of a cell: its samples (%(default)s)")
+    p.add_argument("--round-ms", type=float, default=40, help="a round takes at least (%(default)s)")
+    p.add_argument("--tries", type=at_least_one, default=3, help="to run a cell undisturbed (%(default)s)")
+    p.add_argument("--epochs", type=at_least_one, default=3, help="of each library (%(default)s)")
+    p.add_argument("--unpinned", action="store_true", help="leave all threads where the system puts them")
+    for name in ("lib", "variant", "net", "op"):
+        p.add_argument(f"--{name}", help=argparse.SUPPRESS)
+    p.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    p.add_argument("--solo", type=float, default=0, help=argparse.SUPPRESS)  # the fastest probe of one thread so far
+    a = p.parse_args()
+    a.cpus = usable_cpus()
+    a.out = a.out.resolve()
+    a.threads = a.threads or [t for t in (1, 2) if t <= len(a.cpus)]
+    if a.command not in (*COMMANDS, "worker"):
+        p.error(f"unknown command '{a.command}': there are {', '.join(COMMANDS)}")
+    if max(a.threads) > len(a.cpus):
+        p.error(f"--threads {max(a.threads)}: there are {len(a.cpus)} CPUs")
+    if a.command == "epoch" and not a.data:
+        p.error("epoch needs --data MNIST_DIR")
+    if a.data and a.command in ("all", "epoch") and not (pathlib.Path(a.data) / "train-images-idx3-ubyte").is_file():
+        p.error(f"--data {a.data}: no train-images-idx3-ubyte there (it must be unpacked)")
+    return a
 
 
 def main():
-    commands = {"all": all_, "parity": parity, "bench": bench, "epoch": epoch, "start": start, "compile": compile_, "worker": worker}
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("command", choices=[c for c in commands if c != "worker"] if len(sys.argv) < 2 or sys.argv[1] != "worker"
-                   else ["worker"])
-    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "peers")
-    p.add_argument("--data", default=os.environ.get("KERN_DATA"), help="MNIST's four files, unpacked (default: $KERN_DATA)")
-    p.add_argument("--passes", type=int, default=3)
-    p.add_argument("--rounds", type=int, default=7)
-    p.add_argument("--round-ms", type=float, default=40)
-    p.add_argument("--epochs", type=int, default=3)
-    for name in ("lib", "variant", "net", "op"):
-        p.add_argument(f"--{name}", help=argparse.SUPPRESS)
-    for name in ("batch", "threads"):
-        p.add_argument(f"--{name}", type=int, help=argparse.SUPPRESS)
-    a = p.parse_args()
-    if a.command == "epoch" and not a.data:
-        p.error("epoch needs --data MNIST_DIR")
-    a.out = a.out.resolve()
-    a.out.mkdir(parents=True, exist_ok=True)
+    sys.stdout.reconfigure(line_buffering=True)
+    a = arguments()
     if a.command == "worker":
         return worker(a)
+    a.out.mkdir(parents=True, exist_ok=True)
+    compiler()  # before a long installation
     if a.command != "compile":
         environment(a)
-    rows = commands[a.command](a)
+    facts, rows = about(), []
     file = a.out / ("peers.json" if a.command == "all" else f"{a.command}.json")
-    machine = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    file.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    for part in COMMANDS[a.command]:
+        if part is epoch and not a.data:
+            print("epoch: not measured; --data MNIST_DIR says where MNIST's files are")
+            continue
+        rows += part(a)
+        file.write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n")
     print(f"written: {file}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (Failure, OSError) as e:
+        sys.exit(f"peers: {e}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -18,9 +18,9 @@ struct Cell {
 };
 inline Cell parse(int argc, char** argv) {
   Cell c;
-  for (int i = 1; i + 1 < argc; i += 2) {
+  for (int i = 1; i < argc; i += 2) {
     std::string k = argv[i];
-    const char* v = argv[i + 1];
+    const char* v = i + 1 < argc ? argv[i + 1] : "";
     if (k == "--net")
       c.net = v;
     else if (k == "--op")
@@ -38,7 +38,7 @@ inline Cell parse(int argc, char** argv) {
     else if (k == "--round-ms")
       c.round_ms = std::atof(v);
     else
-      std::fprintf(stderr, "unknown option %s\n", v), std::exit(2);
+      std::fprintf(stderr, "unknown option %s\n", k.c_str()), std::exit(2);
   }
   return c;
 }

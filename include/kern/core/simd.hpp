@@ -50,7 +50,8 @@ struct Lanes {
   KERN_HOST_DEVICE friend Lanes operator op(T, const Lanes& a) { return a; }            \
   KERN_HOST_DEVICE Lanes& operator op##=(const Lanes&) { return *this; }
   KERN_LANES(+)
-  KERN_LANES(-) KERN_LANES(*) KERN_LANES(/) KERN_LANES(|) KERN_LANES(&)
+  KERN_LANES(-)
+  KERN_LANES(*) KERN_LANES(/) KERN_LANES(|) KERN_LANES(&)
 #undef KERN_LANES
 #define KERN_LANES(op)                                                                    \
   KERN_HOST_DEVICE friend Mask operator op(const Lanes&, const Lanes&) { return Mask{}; } \

@@ -11,11 +11,11 @@
 
 #include "../core/memory.hpp"
 #include "../core/thread_pool.hpp"
+#include "../ops/log_softmax.hpp"
 #include "convolve.hpp"
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
-#include "../ops/log_softmax.hpp"
 #include "scatter.hpp"
 #include "turn.hpp"
 #include "window.hpp"
@@ -221,7 +221,7 @@ class Backend {
       samples(s, [&](int sample, int) {
         const LogSoftmaxRows c = d.get();
         ops::log_softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
-                            p.y + std::ptrdiff_t(sample) * c.out_size());
+                                 p.y + std::ptrdiff_t(sample) * c.out_size());
       });
     }
   }
