@@ -22,8 +22,8 @@ namespace {
 
 struct Options {
   std::string data = KERN_EXAMPLES_DATA, device = "auto";
-  int epochs = 15, batch_size = 64, threads = 0;
-  double lr = 0.02,
+  int epochs = 20, batch_size = 64, threads = 0;
+  double lr = 0.03,
          momentum = 0.9;  // for the 10,000 images that ship; the full set does well with 0.01 and 0.5
   std::uint64_t seed = 0;
   bool explain = false;

@@ -44,20 +44,20 @@ struct Lanes {
   KERN_HOST_DEVICE T& operator[](int i) { return at[i]; }
   KERN_HOST_DEVICE T operator[](int i) const { return at[i]; }
   KERN_HOST_DEVICE explicit operator bool() const { return at[0] != 0; }
+  // clang-format off
 #define KERN_LANES(op)                                                                  \
   KERN_HOST_DEVICE friend Lanes operator op(const Lanes& a, const Lanes&) { return a; } \
   KERN_HOST_DEVICE friend Lanes operator op(const Lanes& a, T) { return a; }            \
   KERN_HOST_DEVICE friend Lanes operator op(T, const Lanes& a) { return a; }            \
   KERN_HOST_DEVICE Lanes& operator op##=(const Lanes&) { return *this; }
-  KERN_LANES(+)
-  KERN_LANES(-)
-  KERN_LANES(*) KERN_LANES(/) KERN_LANES(|) KERN_LANES(&)
+  KERN_LANES(+) KERN_LANES(-) KERN_LANES(*) KERN_LANES(/) KERN_LANES(|) KERN_LANES(&)
 #undef KERN_LANES
 #define KERN_LANES(op)                                                                    \
   KERN_HOST_DEVICE friend Mask operator op(const Lanes&, const Lanes&) { return Mask{}; } \
   KERN_HOST_DEVICE friend Mask operator op(const Lanes&, T) { return Mask{}; }
-      KERN_LANES(<) KERN_LANES(>) KERN_LANES(==) KERN_LANES(!=)
+  KERN_LANES(<) KERN_LANES(>) KERN_LANES(==) KERN_LANES(!=)
 #undef KERN_LANES
+  // clang-format on
 };
 template <class T>
 struct Vec {
