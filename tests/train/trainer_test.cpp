@@ -217,7 +217,8 @@ void check_log_softmax(const char* name, int batch) {
   Model<Sequential<L...>, In> plain{Seed{1}};
   Model<Sequential<L..., LogSoftmax>, In> with{Seed{1}};
   const int classes = plain.plan().output().size();
-  Trainer a{plain, CrossEntropyLoss{}, Sgd{.lr = 0.1}}, b{with, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  Trainer a{plain, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  Trainer b{with, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
   const auto x = kern::rand<float, typename In::Batch>(Seed{2}, batch);
   std::vector<std::int32_t> labels;
   for (int i = 0; i < batch; ++i) labels.push_back(i % classes);
