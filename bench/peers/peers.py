@@ -20,58 +20,28 @@ disturbed is marked. Several threads of a program are pinned to as many CPUs. On
 """
 import argparse
 import contextlib
-import datetime
 import functools
-import importlib.metadata
 import importlib.util
 import json
 import math
 import os
 import pathlib
-import platform
-import shlex
 import statistics
 import subprocess
 import sys
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.dont_write_bytecode = True  # no folder of it among the sources
+
+from libraries import NETS, VARIANTS, compared, worker
+from machine import (FLAGS, HERE, ROOT, Failure, about, build, call, compiler, cxx, measured, median, note, quantile, undisturbed,
+                     usable_cpus)
+
 PINNED = ["torch==2.15.0", "torchvision==0.29.2", "onnxruntime==1.32.0", "onnx==1.23.2", "numpy==2.4.6", "pillow==13.0.0"]
-FLAGS = ["-std=c++20", "-O3", "-march=native"]
-NETS = {"A": "LeNet", "B": "CIFAR-10 net"}
 # multiply-adds a sample by the plain definition: forward, and of the first layer, whose input needs no gradient
 FIRST = {"A": 26 * 26 * 16 * 9, "B": 32 * 32 * 32 * 75}
 FORWARD = {"A": FIRST["A"] + 24 * 24 * 32 * 144 + 4608 * 128 + 1280,
            "B": FIRST["B"] + 16 * 16 * 32 * 800 + 8 * 8 * 64 * 800 + 1024 * 64 + 640}
 CELLS = [("A", "infer", 1), ("A", "infer", 64), ("A", "train", 64), ("B", "infer", 1), ("B", "infer", 64), ("B", "train", 64)]
-VARIANTS = {  # library, variant -> what it does
-    ("kern", "static"): ("infer", "train"), ("kern", "erased"): ("infer", "train"),
-    ("torch", "eager"): ("infer", "train"), ("torch", "channels_last"): ("infer", "train"),
-    ("torch", "compile"): ("infer", "train"),
-    ("onnxruntime", "run"): ("infer",), ("onnxruntime", "io_binding"): ("infer",),
-}
-
-
-class Failure(Exception):
-    """Ends the program with this one line."""
-
-
-def note(text):
-    print(f"# {text}", file=sys.stderr)
-
-
-def call(command, what, **options):
-    """-> a command's standard output. If it fails: what it was for, and the first error that it tells or its last line."""
-    try:
-        r = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
-    except OSError as e:
-        raise Failure(f"{what}: cannot run {command[0]}: {e.strerror}") from None
-    if r.returncode:
-        lines = [line.strip() for line in (r.stdout + r.stderr).splitlines() if line.strip()] or ["no message"]
-        error = next((line for line in lines if "error:" in line.lower()), lines[-1])
-        raise Failure(f"{what}: {pathlib.Path(command[0]).name} exits with {r.returncode}: {error[:300]}")
-    return r.stdout
 
 
 def environment(a):
@@ -87,107 +57,6 @@ def environment(a):
         call([sys.executable, "-m", "venv", venv], f"cannot make a virtual environment in {venv}")
     call([python, "-m", "pip", "install", "--quiet", *PINNED], f"cannot install the other libraries in {venv}")
     os.execv(python, [str(python), *sys.argv])
-
-
-def cxx():
-    return shlex.split(os.environ.get("CXX", "")) or ["g++"]
-
-
-@functools.cache
-def compiler():
-    return call([*cxx(), "--version"], "no C++ compiler ($CXX names another)").splitlines()[0]
-
-
-@functools.cache  # once a run, though the sources may change meanwhile
-def build(out, name, *flags):
-    exe, source = out / name, HERE / f"{name}.cpp"
-    inputs = [source, HERE / "protocol.hpp", *(ROOT / "include").rglob("*.hpp")]
-    if not exe.exists() or exe.stat().st_mtime < max(f.stat().st_mtime for f in inputs):
-        call([*cxx(), *FLAGS, f"-I{ROOT / 'include'}", source, "-o", exe, "-pthread", *flags], f"cannot build {source.name}")
-    return exe
-
-
-def quantile(v, q):
-    v = sorted(v)
-    at = q * (len(v) - 1)
-    i = int(at)
-    return v[i] + (at - i) * (v[min(i + 1, len(v) - 1)] - v[i])
-
-
-def median(v):
-    return quantile(v, 0.5)
-
-
-# ---- the machine: what it is, its CPUs, whether it is undisturbed
-
-
-def about():
-    """What the figures depend on."""
-    commit = changed = None
-    if (ROOT / ".git").exists():
-        with contextlib.suppress(Failure):
-            git = ["git", "--no-optional-locks", "-C", ROOT]
-            commit = call([*git, "rev-parse", "HEAD"], "commit").strip()
-            changed = bool(call([*git, "status", "--porcelain", "--", "include", "bench/peers"], "changes"))
-
-    def version(package):
-        try:
-            return importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            return None
-
-    cpu = {}
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        key, _, value = line.partition(":")
-        cpu.setdefault(key.strip(), value.strip())
-    flags = cpu.get("flags", cpu.get("Features", "")).split()
-    return {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "machine": cpu.get("model name", platform.machine()), "cpus": len(os.sched_getaffinity(0)),
-            "instruction_sets": [f for f in flags if f.startswith(("sse4", "fma", "f16c", "avx", "amx", "asimd", "sve"))],
-            "kern_commit": commit, "kern_changed_since": changed,
-            "compiler": compiler(), "flags": FLAGS,
-            "python": platform.python_version(), "torch": version("torch"), "onnxruntime": version("onnxruntime")}
-
-
-def usable_cpus():
-    """Those of this process, one of each core first: threads that share a core slow each other down."""
-    def siblings(cpu):
-        file = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        return file.read_text() if file.exists() else cpu
-
-    cpus = sorted(os.sched_getaffinity(0))
-    first = {siblings(c): c for c in reversed(cpus)}.values()
-    return sorted(first) + [c for c in cpus if c not in first]
-
-
-def probe(a, threads):
-    exe = build(a.out, "fma", "-mprefer-vector-width=512")
-    p = json.loads(call([exe, threads, 40, *a.cpus[:threads]], "cannot probe the machine"))
-    a.solo = max(a.solo, p["gflops"] / threads)
-    return p
-
-
-def steady(a, p):
-    """Had each of the probe's threads a CPU for itself, all the time, as fast as one alone has been?"""
-    return p["stall_pct"] < 5 and p["delivered"] > 0.9 * p["gflops"] and p["gflops"] > 0.85 * p["threads"] * a.solo
-
-
-def undisturbed(a, threads, tries, run):
-    """run() between two steady probes; the last try counts as it is. -> its result, both probes, whether they were steady"""
-    for _ in range(0 if a.solo else 3):  # what one thread reaches here
-        probe(a, 1)
-    for left in reversed(range(tries)):
-        until = time.monotonic() + 2
-        while not steady(a, before := probe(a, threads)) and time.monotonic() < until:
-            time.sleep(0.1)
-        if left and not steady(a, before):
-            continue  # spared: it would be done again
-        result = run()
-        time.sleep(0.1)  # its idle threads may spin a little longer
-        probes = [before, probe(a, threads)]
-        if all(steady(a, p) for p in probes):
-            return result, probes, True
-    return result, probes, False
 
 
 def program(a, lib, variant, op, threads, net="A", batch=64):
@@ -212,201 +81,6 @@ def program(a, lib, variant, op, threads, net="A", batch=64):
     return [str(c) for c in command], options, pinning
 
 
-# ---- PyTorch and ONNX Runtime: run in a process of their own, as kern is
-
-
-def torch_net(name):
-    from torch import nn
-    C, R, M = nn.Conv2d, nn.ReLU, nn.MaxPool2d
-    if name == "A":
-        return nn.Sequential(C(1, 16, 3), R(), C(16, 32, 3), R(), M(2), nn.Dropout2d(0.25), nn.Flatten(), nn.Linear(4608, 128),
-                             R(), nn.Dropout(0.5), nn.Linear(128, 10), nn.LogSoftmax(1))
-    return nn.Sequential(C(3, 32, 5, padding=2), M(2), C(32, 32, 5, padding=2), M(2), C(32, 64, 5, padding=2), M(2),
-                         nn.Flatten(), nn.Linear(1024, 64), nn.Linear(64, 10))
-
-
-def golden():
-    """make_golden.py, whose formula gives every library the same parameters and samples."""
-    import torch
-    threads = torch.get_num_threads()
-    sys.path.insert(0, str(ROOT / "tests" / "golden"))
-    sys.dont_write_bytecode = True  # among the sources
-    import make_golden
-    torch.set_default_dtype(torch.float32)  # it has changed both
-    torch.set_num_threads(threads)
-    return make_golden
-
-
-def net_and_samples(net, variant, batch, count, known):
-    """`known`: by the formula, dropout off."""
-    import torch
-    layout = torch.channels_last if variant == "channels_last" else torch.contiguous_format
-    shape = (batch, 1, 28, 28) if net == "A" else (batch, 3, 32, 32)
-    model = torch_net(net)
-    if known:
-        golden().fill(model)
-        xs = [golden().formula(1, shape).float()] * count
-    else:
-        xs = [torch.rand(shape) for _ in range(count)]
-    return model.train(not known).to(memory_format=layout), [x.to(memory_format=layout) for x in xs]
-
-
-def torch_step(net, variant, batch, known=False):
-    import torch
-    import torch.nn.functional as F
-    model, xs = net_and_samples(net, variant, batch, 8, known)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5 if net == "A" else 0)
-    y = torch.arange(batch) * 7 % 10
-
-    def loss_of(x):
-        return F.cross_entropy(model(x), y)
-
-    f = torch.compile(loss_of, dynamic=False) if variant == "compile" else loss_of
-    k = 0
-
-    def step():
-        nonlocal k
-        optimizer.zero_grad()
-        loss = f(xs[k])
-        loss.backward()
-        optimizer.step()
-        k = (k + 1) % 8
-        return loss
-
-    return step
-
-
-def torch_inference(net, variant, batch, known=False):
-    import torch
-    model, (x,) = net_and_samples(net, variant, batch, 1, known)
-    model.eval()
-    f = torch.compile(model, dynamic=False) if variant == "compile" else model
-    return lambda: f(x)
-
-
-def onnx_inference(net, variant, batch, cpus, pin, known=False):
-    import io
-
-    import numpy as np
-    import onnxruntime
-    import torch
-    file = io.BytesIO()
-    model, (x,) = net_and_samples(net, variant, batch, 1, known)
-    torch.onnx.export(model.eval(), (x,), file, input_names=["x"], output_names=["y"], dynamo=False)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = len(cpus), 1
-    if pin:  # its own threads, counting CPUs from 1; the calling thread is ours
-        options.add_session_config_entry("session.intra_op_thread_affinities", ";".join(str(c + 1) for c in cpus[1:]))
-    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
-    if pin:
-        os.sched_setaffinity(0, cpus[:1])
-    if variant == "run":
-        feed = {"x": x.numpy()}
-        return lambda: session.run(None, feed)[0]
-    binding = session.io_binding()
-    y = onnxruntime.OrtValue.ortvalue_from_shape_and_type([batch, 10], np.float32)
-    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x.numpy()))
-    binding.bind_ortvalue_output("y", y)
-
-    def run():
-        session.run_with_iobinding(binding)
-        return y
-
-    return run
-
-
-def torch_epochs(a):
-    """The tutorial's loop: a Dataset that gives PIL images, ToTensor, Normalize, DataLoader; nll_loss of log_softmax. An epoch
-    for each line of standard input; prints its seconds."""
-    import numpy as np
-    import torch
-    import torch.nn.functional as F
-    from PIL import Image
-    from torchvision import transforms
-
-    folder = pathlib.Path(a.data)
-    images = np.frombuffer((folder / "train-images-idx3-ubyte").read_bytes(), np.uint8, offset=16).reshape(-1, 28, 28).copy()
-    labels = np.frombuffer((folder / "train-labels-idx1-ubyte").read_bytes(), np.uint8, offset=8)
-    to = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
-
-    class Set(torch.utils.data.Dataset):  # what torchvision.datasets.MNIST does for an item
-        def __len__(self):
-            return len(images)
-
-        def __getitem__(self, i):
-            return to(Image.fromarray(images[i])), int(labels[i])
-
-    loader = torch.utils.data.DataLoader(Set(), batch_size=64, shuffle=True)
-    net = torch_net("A")
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5)
-    for _ in sys.stdin:
-        begin = time.perf_counter()
-        for x, y in loader:
-            optimizer.zero_grad()
-            F.nll_loss(net(x), y).backward()
-            optimizer.step()
-        print(time.perf_counter() - begin, flush=True)
-
-
-def measure(a, f):
-    """Seconds a call, one value a round; protocol.hpp does the same."""
-    begin = time.perf_counter()
-    for _ in range(3):
-        f()
-    while time.perf_counter() - begin < 0.3:
-        f()
-    n, seconds = 1, 0.0
-    while seconds * 1e3 < a.round_ms:
-        n = max(n + 1, int(n * min(10, 1.15 * a.round_ms / max(1e-9, seconds * 1e3)))) if seconds else n
-        begin = time.perf_counter()
-        for _ in range(n):
-            f()
-        seconds = time.perf_counter() - begin
-    samples = []
-    for _ in range(a.rounds):
-        begin = time.perf_counter()
-        for _ in range(n):
-            f()
-        samples.append((time.perf_counter() - begin) / n)
-    return samples
-
-
-def worker(a):
-    import torch
-    threads, = a.threads
-    torch.set_num_threads(1 if a.lib == "onnxruntime" else threads)  # there it only makes the model
-    torch.manual_seed(1)
-    if a.op == "epoch":
-        return torch_epochs(a)
-
-    def make(net, op, batch, known):
-        if a.lib == "onnxruntime":
-            return onnx_inference(net, a.variant, batch, a.cpus[:threads], threads > 1 and not a.unpinned, known)
-        return (torch_step if op in ("train", "losses") else torch_inference)(net, a.variant, batch, known)
-
-    def numbers(y):  # an array, or a tensor that has one
-        return getattr(y, "numpy", lambda: y)().ravel().tolist()
-
-    def without_gradients(op):
-        if op in ("train", "losses"):
-            return contextlib.nullcontext()
-        return torch.no_grad() if a.variant == "compile" else torch.inference_mode()
-
-    if a.op == "parity":
-        values = []
-        for net, op, batch in compared(a.lib, a.variant):
-            f = make(net, op, batch, True)
-            with without_gradients(op):
-                values.append([f().item() for _ in range(10)] if op == "losses" else numbers(f()))
-        print(json.dumps({"values": values}))
-        return
-    f = make(a.net, a.op, a.batch, False)
-    with without_gradients(a.op):
-        seconds, probes, ok = undisturbed(a, threads, a.tries, lambda: measure(a, f))
-    scale = 1e6 / a.batch if a.op == "infer" else 1e3
-    print(json.dumps({"samples": [s * scale for s in seconds], "probes": probes, "ok": ok, "solo": a.solo}))
-
-
 # ---- commands; each returns rows for the JSON file
 
 
@@ -415,12 +89,6 @@ def worker(a):
 # independent, the mean's is an eighth; and it is itself rounded near 2.3. The smallest mistake is far more: one pixel of one
 # sample left out changes outputs by 1e-3 and losses by 2e-5.
 ALLOWED = {"outputs": 2e-5, "losses": 4e-6}
-
-
-def compared(lib, variant):
-    """What parity asks of a variant: net, op, batch."""
-    ops = [("outputs", 1), ("outputs", 64)] + [("losses", 64)] * ("train" in VARIANTS[lib, variant])
-    return [(net, op, batch) for net in NETS for op, batch in ops]
 
 
 def difference(x, y):
@@ -584,8 +252,8 @@ import time
 begin = time.perf_counter()
 import sys
 sys.path.insert(0, sys.argv[1])
-import peers
-step = peers.torch_step("A", "eager", 64)
+import libraries
+step = libraries.torch_step("A", "eager", 64)
 step()
 print(time.perf_counter() - begin)
 for _ in range(100):
@@ -606,16 +274,6 @@ def start(a):
         print(f"start {lib}: first training step done after {median(seconds):.3f} s; training needs {median(memory):.0f} MB")
         rows.append({"what": "start", "lib": lib, "to_first_step_s": median(seconds), "peak_mb": median(memory)})
     return rows
-
-
-def measured(command):
-    """-> whether a command succeeds, its wall seconds, peak memory in MB with what it starts. (A process counts what its parent
-    had when it was started, so this one must stay small: torch is imported elsewhere.)"""
-    begin = time.perf_counter()
-    p = subprocess.Popen([str(c) for c in command], stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(p.pid, 0)
-    p.returncode = status
-    return status == 0, time.perf_counter() - begin, usage.ru_maxrss / 1024
 
 
 def compile_(a):

@@ -15,7 +15,7 @@ int main() {
       randn<float, Shape<2, 2>>(Seed{0}, device);  // made there: the numbers that the host would make
   std::puts(to_string(t).c_str());
 
-  auto rows = to(Tensor<float, Shape<dyn, 2>>{1, 2, 3, 4}, device);  // from the host
+  auto rows = Tensor<float, Shape<dyn, 2>>{1, 2, 3, 4}.to(device);  // from the host
   const auto full =
       Tensor<float, Shape<2>, Cuda>::full(7.5f, device);  // the device stands before dyn extents
   rows[1].copy_from(full);                                // on the device

@@ -32,7 +32,7 @@ TEST_CASE("two devices: each keeps its own, and the current one stays") {
   CHECK(current() == 0);
 
   const Tensor<float, Shape<2>> host{1, 2};
-  auto second = to(host, Cuda{1});
+  auto second = host.to(Cuda{1});
   second[1].fill(5);
   CHECK(current() == 0);
   CHECK(second.device() == Cuda{1});
@@ -48,7 +48,7 @@ TEST_CASE("two devices: each keeps its own, and the current one stays") {
 
   const std::string wrong = "a copy from device 1 to device 0: expected one device; go by way of the host";
   CHECK_THROWS_WITH_AS(second.to(Cuda{0}), wrong.c_str(), ArgumentError);
-  const auto first = to(second.to(Host{}), Cuda{0});
+  const auto first = second.to(Host{}).to(Cuda{0});
   CHECK(first[1].item() == 5);
   CHECK_THROWS_AS(gpu::OnDevice(2), ArgumentError);
   CHECK(current() == 0);

@@ -15,7 +15,7 @@ const Tensor<float, Shape<dyn, 4>> input{1, 2, 3, 4, 5, 6, 7, 8};
 /// launch 2: rand. memcpy 2: on the device. memcpy 3, sync 2: back. malloc 4: pinned.
 bool everything(Tensor<float, Shape<dyn, 4>, Cuda>& kept) {
   const gpu::Stream stream;
-  const auto a = to(input, stream.where());
+  const auto a = input.to(stream.where());
   auto b = Tensor<float, Shape<dyn, 4>, Cuda>::full(3, stream.where(), 2);
   const auto c = rand<float, Shape<dyn, 4>>(Seed{1}, stream.where(), 2);
   b.copy_from(a);

@@ -11,7 +11,7 @@ using namespace kern;
 
 TEST_CASE("the device stands behind the elements") {
   const Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4.5f}};
-  const auto on = to(t, Cuda{0});
+  const auto on = t.to(Cuda{0});
   const std::string expected =
       "tensor([[1.0000, 2.0000],\n"
       "        [3.0000, 4.5000]], device='cuda:0')";

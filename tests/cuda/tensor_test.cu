@@ -46,31 +46,31 @@ static_assert(!std::is_convertible_v<TensorView<float, Shape<dyn, 3>, Cuda>, On:
 
 TEST_CASE_TEMPLATE("there and back", T, float, double, std::uint8_t, std::int16_t, std::int64_t, bool) {
   const auto host = six<T>();
-  const auto device = to(host, Cuda{0});
+  const auto device = host.to(Cuda{0});
   static_assert(std::is_same_v<decltype(device), const Tensor<T, Shape<2, 3>, Cuda>>);
   CHECK(device.shape() == std::array<int, 2>{2, 3});
   CHECK(device.size() == 6);
   CHECK(device.device() == Cuda{});
   CHECK(equal(device, host));
-  const auto back = to(device, Host{});
+  const auto back = device.to(Host{});
   static_assert(std::is_same_v<decltype(back), const Tensor<T, Shape<2, 3>>>);
   const auto again = device.to(Cuda{});
   CHECK(again.data() != device.data());
   CHECK(equal(again, host));
-  CHECK(equal(to(to(host, Host{}), Cuda{}), host));
+  CHECK(equal(host.to(Host{}).to(Cuda{}), host));
 }
 
 TEST_CASE("dyn extents, views, const and no elements at all") {
   const Tensor<float, Shape<dyn, 3>> host{1, 2, 3, 4, 5, 6};
   const TensorView<const float, Shape<dyn, 3>> view = host;
-  CHECK(equal(to(view, Cuda{}), host));
+  CHECK(equal(view.to(Cuda{}), host));
   CHECK(equal(Tensor<float, Shape<dyn, 3>, Cuda>::copy_of(host), host));
   const auto known = Tensor<float, Shape<2, 3>, Cuda>::copy_of(host);
   CHECK(known.shape() == std::array<int, 2>{2, 3});
   CHECK_THROWS_WITH_AS((Tensor<float, Shape<4, 3>, Cuda>::copy_of(host)), "expected shape (4, 3), got (2, 3)",
                        ShapeError);
 
-  const auto none = to(Tensor<float, Shape<dyn, 3>>(0), Cuda{});
+  const auto none = Tensor<float, Shape<dyn, 3>>(0).to(Cuda{});
   CHECK(none.size() == 0);
   CHECK(none.to(Host{}).shape() == std::array<int, 2>{0, 3});
   const Tensor<float, Shape<>, Cuda> scalar = Tensor<float, Shape<>, Cuda>::full(3);
@@ -132,7 +132,7 @@ TEST_CASE("copy_from and copy_to between equal shapes") {
 }
 
 TEST_CASE("clone is a tensor of its own") {
-  auto a = to(six<int>(), Cuda{});
+  auto a = six<int>().to(Cuda{});
   const auto b = a.clone(), c = a.view().clone();
   a.fill(9);
   CHECK(equal(b, six<int>()));
@@ -140,7 +140,7 @@ TEST_CASE("clone is a tensor of its own") {
 }
 
 TEST_CASE("parts, shapes and single elements") {
-  auto t = to(six<float>(), Cuda{});
+  auto t = six<float>().to(Cuda{});
   CHECK(t[1][2].item() == 1);
   CHECK(t[0][2].item() == 3);
   t[1][0].fill(40);
@@ -164,11 +164,11 @@ TEST_CASE("parts, shapes and single elements") {
 }
 
 TEST_CASE("moving takes the elements along") {
-  auto a = to(six<float>(), Cuda{});
+  auto a = six<float>().to(Cuda{});
   const auto p = a.data();
   Tensor<float, Shape<2, 3>, Cuda> b = std::move(a);
   CHECK(b.data() == p);
-  a = to(six<float>(), Cuda{});
+  a = six<float>().to(Cuda{});
   CHECK(equal(a, six<float>()));
   CHECK(equal(b, six<float>()));
 }
@@ -195,7 +195,7 @@ TEST_CASE("the host's elements may change as soon as they were copied, in pinned
   const TensorView<int, Shape<dyn>> host(pinned.data(), 50000);
   const gpu::Stream s;
   host.fill(1);
-  const auto t = to(host, s.where());
+  const auto t = host.to(s.where());
   host.fill(2);
   CHECK(t[49999].item() == 1);
   t.copy_to(host);  // is here when it returns

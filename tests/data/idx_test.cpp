@@ -33,8 +33,9 @@ TEST_CASE("a file of images and one of labels") {
 
 TEST_CASE("extents are big-endian 32-bit numbers") {
   const Folder folder;
-  Bytes file{0, 0, 8, 1, 0, 1, 2, 3};
-  file.resize(8 + 0x010203, 7);
+  const Bytes header{0, 0, 8, 1, 0, 1, 2, 3};
+  Bytes file(header.size() + 0x010203, 7);
+  std::copy(header.begin(), header.end(), file.begin());
   CHECK(read_idx(write(folder / "l", file), 1).extents == std::vector{0x010203});
 }
 

@@ -115,6 +115,8 @@ TEST_CASE("sizes beyond what an int counts are named, not computed with") {
   // 50000 x 50000 inputs of 3 channels; 2^31 - 1 rows.
   CHECK(message({3, 50000, 50000}).find(std::string("layer 0 (0): ") + too_large) == 0);
   CHECK(message({3, 2147483647, 2147483647}).find(std::string("layer 0 (0): ") + too_large) == 0);
+  CHECK_THROWS_WITH_AS((Model<erase_shapes<Sequential<Linear<5, 3>>>, Input<dyn>>{Dims{100000, 100000}}),
+                       "features of the model's input: expected at most 2147483647, got 1e+10", ShapeError);
   // The input fits, what the convolution makes of it does not.
   using Grows = Sequential<Conv2d<1, 64, 1>>;
   try {

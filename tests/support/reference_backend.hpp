@@ -3,13 +3,11 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "kern/core/known.hpp"
-#include "kern/core/memory.hpp"
 #include "kern/core/stage.hpp"
+#include "kern/host/own_memory.hpp"
 
 namespace kern::testing {
 
@@ -23,7 +21,7 @@ struct Reference {
 };
 
 template <class T>
-class ReferenceBackend {
+class ReferenceBackend : public host::OwnMemory<T> {
  public:
   explicit ReferenceBackend(const Reference&) {}
   static constexpr int threads() { return 1; }
@@ -35,24 +33,6 @@ class ReferenceBackend {
   }
   void reserve(std::size_t) {}
   static constexpr bool whole_batches = false;
-  template <class U>
-  using Memory = Buffer<U>;
-  template <class U>
-  Memory<U> allocate(std::size_t n) {
-    return Buffer<U>(n);
-  }
-  void zero(T* p, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) p[i] = 0;
-  }
-  template <class U>
-  const U* to_host(const U* p, std::size_t) const {
-    return p;
-  }
-  template <class F>
-  void edit(T* p, std::size_t, F&& f) {
-    f(p);
-  }
-  const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
   void load(const Entry& e, const T* samples, T* x, int n) {
     for (int s = 0; s < n; ++s)
       for (int c = 0; c < e.c; ++c)

@@ -42,10 +42,7 @@ struct Known {
   static constexpr type value = V;
   constexpr Known() = default;
   constexpr explicit Known(const type&) {}
-  KERN_HOST_DEVICE constexpr type get() const {
-    constexpr type v = V;
-    return v;
-  }
+  KERN_HOST_DEVICE constexpr type get() const { return V; }
 };
 
 template <auto V>

@@ -2,6 +2,7 @@
 // by lane.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "device_code.hpp"
@@ -25,22 +26,16 @@ template <class T>
 inline constexpr int lanes = register_bytes / int(sizeof(T));
 
 namespace detail {
+/// What a mask has in a lane of T.
+template <class T>
+using mask_element = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 #ifdef __CUDA_ARCH__
 // nvcc's pass for the device knows no vectors. It reads the host's code, too, only to leave it out: this
 // stands in.
-template <class T>
-struct Element {
-  using type = std::int32_t;
-};
-template <class T>
-  requires(sizeof(T) == 8)
-struct Element<T> {
-  using type = std::int64_t;
-};
 template <class T, int N>
 struct Lanes {
   T at[N];
-  using Mask = Lanes<typename Element<T>::type, N>;
+  using Mask = Lanes<mask_element<T>, N>;
   KERN_HOST_DEVICE T& operator[](int i) { return at[i]; }
   KERN_HOST_DEVICE T operator[](int i) const { return at[i]; }
   KERN_HOST_DEVICE explicit operator bool() const { return at[0] != 0; }
@@ -69,16 +64,6 @@ struct Vec {
   typedef T type __attribute__((vector_size(register_bytes)));
 };
 #endif
-template <class T>
-struct Mask;
-template <>
-struct Mask<float> {
-  using element = std::int32_t;
-};
-template <>
-struct Mask<double> {
-  using element = std::int64_t;
-};
 }  // namespace detail
 
 /// A register of T.
@@ -87,7 +72,7 @@ using vec = typename detail::Vec<T>::type;
 /// What comparing two vec<T> gives: all bits set in the lanes where it holds. Also a register of integers as
 /// wide as T.
 template <class T>
-using mask = typename detail::Vec<typename detail::Mask<T>::element>::type;
+using mask = typename detail::Vec<detail::mask_element<T>>::type;
 
 template <class T>
 inline vec<T> load(const T* p) {

@@ -95,7 +95,7 @@ struct Entry {
 struct Slice {
   static constexpr int whole = -1;
   int first, last, worker;
-  KERN_HOST_DEVICE constexpr int count() const { return last - first; }
+  constexpr int count() const { return last - first; }
 };
 
 /// What random ops depend on besides their place.

@@ -1,7 +1,7 @@
 // Messages from texts and numbers.
 #pragma once
+#include <charconv>
 #include <concepts>
-#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,26 +18,26 @@ class TextPiece {
   TextPiece(std::unsigned_integral auto n) : kind_(Kind::natural), natural_(n) {}
   TextPiece(std::floating_point auto x) : kind_(Kind::real), real_(double(x)) {}
 
-  /// The pieces one behind the other; a real number in six digits.
+  /// The pieces one behind the other; a real number in six digits, with a decimal point in any locale.
   [[gnu::cold]] static std::string join(std::initializer_list<TextPiece> pieces) {
     std::string all;
     for (const TextPiece& p : pieces) {
       char digits[32];
+      char* const limit = digits + sizeof digits;
       switch (p.kind_) {
         case Kind::text:
           all += p.text_;
-          continue;
+          break;
         case Kind::whole:
-          std::snprintf(digits, sizeof digits, "%lld", p.whole_);
+          all.append(digits, std::to_chars(digits, limit, p.whole_).ptr);
           break;
         case Kind::natural:
-          std::snprintf(digits, sizeof digits, "%llu", p.natural_);
+          all.append(digits, std::to_chars(digits, limit, p.natural_).ptr);
           break;
         case Kind::real:
-          std::snprintf(digits, sizeof digits, "%g", p.real_);
+          all.append(digits, std::to_chars(digits, limit, p.real_, std::chars_format::general, 6).ptr);
           break;
       }
-      all += digits;
     }
     return all;
   }

@@ -12,6 +12,8 @@
 #include "contraction.cuh"
 #include "copy.hpp"
 #include "dense.cuh"
+#include "elementwise.cuh"
+#include "log_softmax.cuh"
 #include "memory.hpp"
 #include "window.cuh"
 
@@ -24,7 +26,7 @@ class Backend {
 
   static constexpr int threads() { return 1; }
   /// Four elements are loaded at once.
-  static constexpr int channel_multiple = lanes;
+  static constexpr int channel_multiple = vec_size;
   /// A thread keeps a window's sums in registers.
   static constexpr bool fuses_pool(int h, int w) { return h * w <= 9; }
   static constexpr bool whole_batches = true;
@@ -64,13 +66,11 @@ class Backend {
 
   template <class U>
   const U* to_host(const U* p, std::size_t n) const {
-    if (on_host_.size() < n * sizeof(U)) on_host_ = kern::Buffer<std::byte>(n * sizeof(U));
-    copy_to_host(on_host_.data(), p, where_, n * sizeof(U));
-    return reinterpret_cast<const U*>(on_host_.data());
+    return fetch(p, n);
   }
   template <class F>
   void edit(T* p, std::size_t n, F&& f) {
-    T* const copy = const_cast<T*>(to_host(p, n));
+    T* const copy = fetch(p, n);
     f(copy);
     copy_to_device(p, where_, copy, n * sizeof(T));
   }
@@ -107,21 +107,18 @@ class Backend {
     const Stage c = d.get();
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      constexpr Contraction known = D::value;
-      const auto start = [&]<int H, int W>() {
-        const int columns = H * W > 1 ? c.out_w() : (c.out_w() + run_of_outputs - 1) / run_of_outputs;
-        run("convolve", items(n, c.out_h(), columns, c.cols / lanes), convolve<T, H, W, D, Chain>, d, s.first,
-            n, p, chain, draw);
-      };
-      start.template operator()<known.pool_h, known.pool_w>();
+      constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
+      const int columns = h * w > 1 ? c.out_w() : (c.out_w() + columns_a_thread - 1) / columns_a_thread;
+      run("convolve", items(n, c.out_h(), columns, c.cols / vec_size), convolve<T, h, w, D, Chain>, d,
+          s.first, n, p, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Window>) {
-      run("window_forward", items(n, c.out_h(), c.out_w(), c.cols / lanes), window_forward<T, D, Chain>, d,
+      run("window_forward", items(n, c.out_h(), c.out_w(), c.cols / vec_size), window_forward<T, D, Chain>, d,
           s.first, n, p.x, p.y, p.argmax, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const int parts = parts_of(c);
       multiply<true, true>(n, c.k, c.cols, {p.x, c.k, 1}, {p.w.weight, c.cols, 1}, scratch_.data(), c.cols,
                            parts);
-      run("finish_dense", items(n, 1, 1, c.cols / lanes), finish_dense<T, Chain>, c, s.first, n,
+      run("finish_dense", items(n, 1, 1, c.cols / vec_size), finish_dense<T, Chain>, c, s.first, n,
           scratch_.data(), parts, p.w.bias, p.y, chain, draw);
     } else {
       run("log_softmax_forward", std::size_t(n), log_softmax_forward<T>, c, n, p.x, p.y);
@@ -136,17 +133,17 @@ class Backend {
     if constexpr (std::is_same_v<Stage, Contraction>) {
       undo(d, c.co, s.first, n, p, chain, draw);
       const WindowIndex* const argmax = c.pooled() ? p.argmax : nullptr;
-      launch("convolve_weight_gradient", convolve_weight_gradient<T, D>,
-             Grid{dim3(blocks_for(std::size_t(c.k() + 1) * std::size_t(c.cols / lanes)), gradient_parts),
-                  dim3(usual_threads)},
-             where_, d, n, p.x, p.dy, argmax, p.dw);
+      Grid parts = grid_of(items(c.k() + 1, 1, 1, c.cols / vec_size));
+      parts.blocks.y = gradient_parts;
+      launch("convolve_weight_gradient", convolve_weight_gradient<T, D>, parts, where_, d, n, p.x, p.dy,
+             argmax, p.dw);
       if constexpr (DataGradient)
-        run("convolve_data_gradient", items(n, c.h, c.w, (c.ci + lanes - 1) / lanes),
+        run("convolve_data_gradient", items(n, c.h, c.w, (c.ci + vec_size - 1) / vec_size),
             convolve_data_gradient<T, D>, d, n, p.w.weight, p.dy, argmax, p.dx);
     } else if constexpr (std::is_same_v<Stage, Window>) {
       undo(d, c.c, s.first, n, p, chain, draw);
       if constexpr (DataGradient)
-        run("window_backward", items(n, c.h, c.w, c.cols / lanes), window_backward<T, D>, d, n, p.dy,
+        run("window_backward", items(n, c.h, c.w, c.cols / vec_size), window_backward<T, D>, d, n, p.dy,
             c.kh * c.kw > 1 ? p.argmax : nullptr, p.dx);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       run("undo_dense", std::size_t(c.cols), undo_dense<T, Chain>, c, s.first, n, p.y, p.dy, p.db, chain,
@@ -174,41 +171,43 @@ class Backend {
   }
 
  private:
-  static constexpr int run_of_outputs = gpu::run;
   static std::size_t items(int n, int h, int w, int groups) {
     return std::size_t(n) * std::size_t(h) * std::size_t(w) * std::size_t(groups);
   }
   /// A linear layer's sum is cut where it is long, to keep more of the device busy.
   static int parts_of(const Dense& d) { return std::clamp(d.k / 256, 1, 32); }
 
-  static constexpr unsigned usual_threads = 256;
-  static unsigned blocks_for(std::size_t threads) {
-    return unsigned((threads + usual_threads - 1) / usual_threads);
+  /// n elements in this program's memory, until the next call.
+  template <class U>
+  U* fetch(const U* p, std::size_t n) const {
+    if (on_host_.size() < n * sizeof(U)) on_host_ = PinnedBuffer<std::byte>(n * sizeof(U));
+    copy_to_host(on_host_.data(), p, where_, n * sizeof(U));
+    return reinterpret_cast<U*>(on_host_.data());
   }
   /// A thread each.
   template <class... Parameters, class... Arguments>
   void run(const char* name, std::size_t threads, void (*kernel)(Parameters...), Arguments... arguments) {
-    launch(name, kernel, Grid{dim3(blocks_for(threads)), dim3(usual_threads)}, where_, arguments...);
+    launch(name, kernel, grid_of(threads), where_, arguments...);
   }
   template <bool AlongK, bool AlongN>
   void multiply(int rows, int depth, int columns, Matrix<T> a, Matrix<T> b, T* c, int c_step, int parts) {
     const Grid grid{dim3(unsigned((columns + tile_columns - 1) / tile_columns),
                          unsigned((rows + tile_rows - 1) / tile_rows), unsigned(parts)),
-                    dim3(usual_threads)};
+                    dim3(256)};
     launch("product", product<AlongK, AlongN, T>, grid, where_, rows, depth, columns, a, b, c, c_step, parts,
            std::ptrdiff_t(rows) * c_step);
   }
   template <class D, class Chain>
   void undo(D d, int channels, int first, int n, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
     const auto c = d.get();
-    run("undo_chain", items(n, c.out_h(), c.out_w(), c.cols / lanes), undo_chain<T, D, Chain>, d, channels,
+    run("undo_chain", items(n, c.out_h(), c.out_w(), c.cols / vec_size), undo_chain<T, D, Chain>, d, channels,
         first, n, p.y, p.dy, chain, draw);
   }
 
   Cuda where_;
   Memory<T> scratch_, samples_;
   Memory<std::int32_t> labels_;
-  mutable kern::Buffer<std::byte> on_host_;  // what to_host() gave last
+  mutable PinnedBuffer<std::byte> on_host_;  // what was fetched last
 };
 
 }  // namespace kern::gpu

@@ -77,20 +77,20 @@ __global__ void __launch_bounds__(256) product(int rows, int depth, int columns,
 template <class T, class Chain>
 __global__ void finish_dense(Dense d, int first, int n, const T* sums, int parts, const T* bias, T* y,
                              Chain chain, Draw draw) {
-  const int groups = d.cols / 4;
+  const int groups = d.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int o = int(item % groups) * 4, sample = int(item / groups);
+  const int o = int(item % groups) * vec_size, sample = int(item / groups);
   if (sample >= n) return;
   const std::ptrdiff_t e = std::ptrdiff_t(sample) * d.cols + o;
   Vec<T> v = load(sums + e);
   for (int p = 1; p < parts; ++p) {
     const Vec<T> part = load(sums + std::ptrdiff_t(p) * n * d.cols + e);
 #pragma unroll
-    for (int l = 0; l < 4; ++l) v.at[l] += part.at[l];
+    for (int l = 0; l < vec_size; ++l) v.at[l] += part.at[l];
   }
   const Vec<T> b = bias ? load(bias + o) : Vec<T>{};
 #pragma unroll
-  for (int l = 0; l < 4; ++l)
+  for (int l = 0; l < vec_size; ++l)
     v.at[l] = o + l < d.co
                   ? chain.template bind<T>({first + sample, o + l, d.co}, draw).forward(v.at[l] + b.at[l], 0)
                   : T(0);

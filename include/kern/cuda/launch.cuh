@@ -16,12 +16,15 @@ struct Grid {
   std::size_t shared = 0;
 };
 
-/// A thread for each of n things, up to a limit: the kernel goes on in steps of all threads (see for_each).
-inline Grid grid_for(std::size_t n, unsigned threads = 256) {
-  constexpr std::size_t most_blocks = 16384;
+/// A thread for each of n things, in at most so many blocks; at least one.
+inline Grid grid_of(std::size_t n, std::size_t most_blocks = 0x7fffffff) {
+  constexpr unsigned threads = 256;
   const std::size_t blocks = std::clamp<std::size_t>((n + threads - 1) / threads, 1, most_blocks);
   return {dim3(unsigned(blocks)), dim3(threads)};
 }
+/// The same for a kernel that goes on in steps of all threads (see for_each): no more of them than keep a
+/// device busy.
+inline Grid grid_for(std::size_t n) { return grid_of(n, 16384); }
 
 /// Starts kernel(arguments...) on the device and stream of `where`. Throws CudaError with its name and
 /// configuration.

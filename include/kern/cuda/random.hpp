@@ -5,7 +5,6 @@
 #include "tensor.hpp"
 
 #ifdef __CUDACC__
-
 namespace kern {
 
 namespace gpu {
@@ -46,7 +45,7 @@ __device__ inline double2 cos_sin_of_bits(std::uint32_t r) {
   return make_double2(q >= 2 && q < 6 ? -x : x, q >= 4 ? -y : y);
 }
 
-// Kernels of one thread for each block of four numbers: its elements at `at`.
+// Kernels of one thread for each block of four random numbers.
 template <class T>
 __global__ void uniform_kernel(T* elements, std::size_t n, Seed seed) {
   if constexpr (sizeof(T) == 4) {

@@ -79,7 +79,7 @@ class Stream {
   ~Stream() {
     if (where_.stream) cudaStreamDestroy(where_.stream);
   }
-  /// For tensors and models: Stream s; to(t, s.where()).
+  /// For tensors and models: Stream s; t.to(s.where()).
   const Cuda& where() const { return where_; }
   void synchronize() const { gpu::synchronize(where_); }
 

@@ -332,24 +332,6 @@ class Tensor<T, S, Cuda> {
   Cuda where_;
   gpu::Buffer<T> elements_;
 };
-
-/// to(t, Cuda{0}), to(t, Host{}): a copy of a tensor or a view on that device.
-template <class T, class S>
-Tensor<std::remove_const_t<T>, S, Cuda> to(const TensorView<T, S, Host>& v, const Cuda& where) {
-  return Tensor<std::remove_const_t<T>, S, Cuda>::copy_of(v, where);
-}
-template <class T, class S>
-Tensor<std::remove_const_t<T>, S, Host> to(const TensorView<T, S, Host>& v, const Host&) {
-  return v.clone();
-}
-template <class T, class S, class Device>
-auto to(const TensorView<T, S, Cuda>& v, const Device& device) {
-  return v.to(device);
-}
-template <class T, class S, class From, class Device>
-auto to(const Tensor<T, S, From>& t, const Device& device) {
-  return to(t.view(), device);
-}
 #endif
 
 }  // namespace kern

@@ -4,12 +4,15 @@
 
 namespace kern::gpu {
 
+/// Neighbouring channels that a thread works on.
+inline constexpr int vec_size = 4;
+
 template <class T>
 struct alignas(16) Vec {
-  T at[4];
+  T at[vec_size];
 };
 struct alignas(8) IndexVec {
-  WindowIndex at[4];
+  WindowIndex at[vec_size];
 };
 
 template <class T>

@@ -1,8 +1,7 @@
-// Kernels of a max over windows, of log-softmax, and of what comes in.
+// Kernels of a max over windows, and of pointwise ops alone.
 #pragma once
 #include "../core/known.hpp"
 #include "../core/stage.hpp"
-#include "../ops/log_softmax.hpp"
 #include "vector.cuh"
 
 namespace kern::gpu {
@@ -12,9 +11,9 @@ template <class T, class D, class Chain>
 __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIndex* argmax, Chain chain,
                                Draw draw) {
   const Window s = d.get();
-  const int groups = s.cols / 4, pixels = s.out_h() * s.out_w();
+  const int groups = s.cols / vec_size, pixels = s.out_h() * s.out_w();
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int channel = int(item % groups) * 4, pixel = int(item / groups % pixels),
+  const int channel = int(item % groups) * vec_size, pixel = int(item / groups % pixels),
             sample = int(item / groups / pixels);
   if (sample >= n) return;
   const int i = pixel / s.out_w(), j = pixel % s.out_w();
@@ -27,7 +26,7 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
     for (int b = max(0, -left); b < min(s.kw, s.w - left); ++b) {
       const Vec<T> v = load(in + ((top + a) * s.w + left + b) * s.cols);
 #pragma unroll
-      for (int l = 0; l < 4; ++l)
+      for (int l = 0; l < vec_size; ++l)
         if (!any || v.at[l] > most.at[l] || v.at[l] != v.at[l])
           most.at[l] = v.at[l], won.at[l] = WindowIndex(a * s.kw + b);
       any = true;
@@ -35,7 +34,7 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
   const std::ptrdiff_t e =
       std::ptrdiff_t(sample) * s.out_size() + s.out_origin() + i * s.out_pitch() + j * s.cols + channel;
 #pragma unroll
-  for (int l = 0; l < 4; ++l)
+  for (int l = 0; l < vec_size; ++l)
     most.at[l] =
         channel + l < s.c
             ? chain.template bind<T>({first + sample, channel + l, s.c}, draw).forward(most.at[l], pixel)
@@ -48,9 +47,9 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
 template <class T, class D>
 __global__ void window_backward(D d, int n, const T* dy, const WindowIndex* argmax, T* dx) {
   const Window s = d.get();
-  const int groups = s.cols / 4;
+  const int groups = s.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int channel = int(item % groups) * 4;
+  const int channel = int(item % groups) * vec_size;
   const long place = item / groups;
   const int column = int(place % s.w), row = int(place / s.w % s.h), sample = int(place / s.w / s.h);
   if (sample >= n) return;
@@ -68,55 +67,11 @@ __global__ void window_backward(D d, int n, const T* dy, const WindowIndex* argm
       IndexVec won{};
       if (argmax) won = load(argmax + e);
 #pragma unroll
-      for (int l = 0; l < 4; ++l)
+      for (int l = 0; l < vec_size; ++l)
         if (won.at[l] == index) sum.at[l] += g.at[l];
     }
   }
   store(dx + std::ptrdiff_t(sample) * s.in_size() + (row * s.w + column) * s.cols + channel, sum);
-}
-
-/// One sample a thread.
-template <class T>
-__global__ void log_softmax_forward(LogSoftmaxRows d, int n, const T* x, T* y) {
-  const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (sample < n)
-    ops::log_softmax_forward(d, x + std::ptrdiff_t(sample) * d.in_size(),
-                             y + std::ptrdiff_t(sample) * d.out_size());
-}
-template <class T>
-__global__ void log_softmax_backward(LogSoftmaxRows d, int n, const T* y, const T* dy, T* dx) {
-  const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
-  const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.out_size();
-  if (sample < n) ops::log_softmax_backward(d, y + at, dy + at, dx + at);
-}
-
-/// x = samples in the stored layout, borders and padding 0: one stored element a thread.
-template <class T>
-__global__ void store_input(Entry e, int n, const T* samples, T* x) {
-  const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int stored = int(item % e.stored_size()), sample = int(item / e.stored_size());
-  if (sample >= n) return;
-  const int channel = stored % e.cols, column = stored / e.cols % (e.w + 2 * e.border_w) - e.border_w,
-            row = stored / e.pitch() - e.border_h;
-  const bool inside = channel < e.c && column >= 0 && column < e.w && row >= 0 && row < e.h;
-  x[item] = inside ? samples[std::ptrdiff_t(sample) * e.size() + (channel * e.h + row) * e.w + column] : T(0);
-}
-
-/// f(row).
-template <class F>
-__global__ void each_row(int n, F f) {
-  const int row = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (row < n) f(row);
-}
-/// op(w[i], g[i], v[i]).
-template <class T, class Op>
-__global__ void update_each(std::size_t n, Op op, T* w, const T* g, T* v) {
-  const std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  T wi = w[i], vi = v ? v[i] : T(0);
-  op(wi, g[i], vi);
-  w[i] = wi;
-  if (v) v[i] = vi;
 }
 
 }  // namespace kern::gpu

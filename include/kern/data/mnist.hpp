@@ -65,8 +65,8 @@ class Mnist {
       }
     if (!packed.empty()) throw DataError(text(packed, ": is gzipped: ", detail::how_to_unpack()));
     if (!exists(in + "/."))
-      throw DataError(text(in, (exists(in) ? ": is a file: expected a folder with MNIST's files"
-                                           : ": no such folder: expected one with MNIST's files")));
+      throw DataError(text(in, exists(in) ? ": is a file: expected a folder with MNIST's files"
+                                          : ": no such folder: expected one with MNIST's files"));
     throw DataError(
         text(in, "/", stem, "-", kind, ": no such file (nor with a dot, nor in ", in, "/MNIST/raw)"));
   }

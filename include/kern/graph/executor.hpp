@@ -362,10 +362,6 @@ class Executor {
   [[gnu::cold]] void reserve_training(int n) {
     if (n <= capacity_) return;
     const std::size_t count = std::size_t(n);
-    if (gradients_.size() == 0) {
-      gradients_ = backend_.template allocate<T>(plan_.stored);
-      backward_weights_ = backend_.template allocate<T>(backward_size_);
-    }
     if (inner_dy_.size() == 0 || Backend::whole_batches)
       inner_dy_ = backend_.template allocate<T>(std::size_t(backend_.threads()) * std::size_t(chunk(n)) *
                                                 plan_.inner);
@@ -377,7 +373,11 @@ class Executor {
                                               partial_size_);
     dx_ = Memory<T>();
     reserve_scratch(n);
-    capacity_ = n;
+    if (capacity_ == 0) {
+      backward_weights_ = backend_.template allocate<T>(backward_size_);
+      gradients_ = backend_.template allocate<T>(plan_.stored);
+    }
+    capacity_ = n;  // last: if memory runs out before, it is tried again
   }
   [[gnu::cold]] void reserve_inference(int n) {
     if (n <= inference_capacity_) return;

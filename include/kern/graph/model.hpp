@@ -1,5 +1,6 @@
 // A net that can be run: its parameters, its memory, a backend.
 #pragma once
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,7 +83,6 @@ class Model
   static_assert(erased || In::is_static, "an Input with dyn extents needs erase_shapes<Net>");
   static_assert(graph::names_are_unique<Net>(),
                 "two parameters have the same name: give their layers different ones");
-
   static_assert(graph::names_are_whole<Net>(),
                 "the dotted name of a parameter is longer than 95 characters: give its layers shorter names");
 
@@ -124,8 +124,10 @@ class Model
     (void)sizeof(graph::Refused<f, detail::Text<1>{}>);
     if constexpr (f.kind == Mismatch::none) {
       constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Other::Element>, T>;
+      constexpr bool here = std::is_constructible_v<std::conditional_t<one, Sample, Batch>, const Other&>;
       static_assert(same_type, "predict: the elements of the samples are not of the model's type");
-      static_assert(!same_type,
+      static_assert(!same_type || here, "predict: samples come from the host's memory: samples.to(Host{})");
+      static_assert(!same_type || !here,
                     "predict: whether these samples fit is known at run time only: Batch(samples) checks");
     }
     return Tensor<T, typename detail::BatchOf<Output>::type>();
@@ -211,7 +213,12 @@ class Model
   /// `input` as a sample of In, flat or not; throws ShapeError where it can't be one.
   static Dims run_time_dims(Dims input) {
     input.flat = In::rank == 1;
-    if (input.flat) input = {input.size(), 1, 1, true};
+    if (input.flat) {
+      const double features = double(input.c) * input.h * input.w;
+      if (features > std::numeric_limits<int>::max())
+        throw ShapeError(text("features of the model's input: expected at most 2147483647, got ", features));
+      input = {input.size(), 1, 1, true};
+    }
     const int got[] = {input.c, input.h, input.w}, want[] = {In::dims.c, In::dims.h, In::dims.w};
     for (int i = 0; i < In::rank; ++i)
       if (got[i] < 1 || (want[i] != dyn && want[i] != got[i]))

@@ -6,16 +6,14 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 
-#include "../core/memory.hpp"
 #include "../core/thread_pool.hpp"
 #include "../ops/log_softmax.hpp"
 #include "convolve.hpp"
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
+#include "own_memory.hpp"
 #include "scatter.hpp"
 #include "turn.hpp"
 #include "window.hpp"
@@ -24,7 +22,7 @@
 namespace kern::host {
 
 template <class T>
-class Backend {
+class Backend : public OwnMemory<T> {
   static constexpr int L = lanes<T>;
 
  public:
@@ -38,29 +36,9 @@ class Backend {
   /// A pooling of h x w windows side by side can join the convolution before it.
   static constexpr bool fuses_pool(int h, int w) { return h * w <= 16; }
 
-  /// What the stages work on lies in such memory.
-  template <class U>
-  using Memory = Buffer<U>;
-  template <class U>
-  Memory<U> allocate(std::size_t n) {
-    return Buffer<U>(n);
-  }
   /// A batch runs through the stages in chunks of a few samples; their gradients are added by gather().
   static constexpr bool whole_batches = false;
 
-  /// n elements that the stages wrote, for this program to read until the next call.
-  template <class U>
-  const U* to_host(const U* p, std::size_t) const {
-    return p;
-  }
-  /// f(elements) changes n elements that the stages read.
-  template <class F>
-  void edit(T* p, std::size_t, F&& f) {
-    f(p);
-  }
-  /// A batch's labels, for rows().
-  const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
-  void zero(T* p, std::size_t n) { std::fill_n(p, n, T{}); }
   /// n samples as PyTorch has them, stored as `e` says.
   [[gnu::noinline]] void load(const Entry& e, const T* samples, T* x, int n) {
     for (int s = 0; s < n; ++s, samples += e.size(), x += e.stored_size())

@@ -56,8 +56,8 @@ inline data::Bytes read_gzip(const std::string& path) {
     } else if (status == Z_MEM_ERROR) {
       throw DataError(text(path, ": not enough memory to unpack it"));
     } else if (status != Z_OK) {
-      throw DataError(text(path, ": its gzip data is damaged near byte ", next,
-                           (z.msg ? std::string(" (") + z.msg + ")" : "")));
+      throw DataError(
+          text(path, ": its gzip data is damaged near byte ", next, z.msg ? text(" (", z.msg, ")") : ""));
     }
   }
 }

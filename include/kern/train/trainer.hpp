@@ -153,9 +153,7 @@ class Trainer
   [[noreturn, gnu::cold]] void refuse(const typename Model::Batch& images, int n, double loss) {
     const std::string what =
         text("step ", steps_ + 1, ": the loss is ", std::isnan(loss) ? "nan" : "infinite", "; ");
-    if (const auto bad = first_not_finite(images); bad < images.size())
-      throw NumericError(text(what, "sample ", bad / std::size_t(model_.plan().input.size()),
-                              " of the batch has a pixel that is not finite"));
+    refuse_pixels(images, what);
     const int s = model_.executor().template first_not_finite<trained>(n);
     if (s < 0) throw NumericError(text(what, "all layers' outputs are finite, but too far apart"));
     const int layer = model_.plan().stage[std::size_t(s)].anchor;
@@ -167,19 +165,19 @@ class Trainer
                                                  double loss) const {
     const std::string what = text("evaluate: the loss is ", std::isnan(loss) ? "nan" : "infinite",
                                   " in the batch that begins with sample ", before, "; ");
-    if (const auto bad = first_not_finite(images); bad < images.size())
-      throw NumericError(text(what, "sample ", bad / std::size_t(model_.plan().input.size()),
-                              " of the batch has a pixel that is not finite"));
+    refuse_pixels(images, what);
     for (const std::string& name : Model::parameter_names())
       for (const T v : model_.parameter(name))
         if (!std::isfinite(v))
           throw NumericError(text(what, "a value of ", name, " is not finite: training diverged"));
     throw NumericError(text(what, "all pixels and parameters are finite, but some too large"));
   }
-  static std::size_t first_not_finite(const typename Model::Batch& images) {
-    std::size_t i = 0;
-    while (i < images.size() && std::isfinite(images.data()[i])) ++i;
-    return i;
+  /// Throws if a pixel is not finite.
+  [[gnu::cold]] void refuse_pixels(const typename Model::Batch& images, const std::string& what) const {
+    for (std::size_t i = 0; i < images.size(); ++i)
+      if (!std::isfinite(images.data()[i]))
+        throw NumericError(text(what, "sample ", i / std::size_t(model_.plan().input.size()),
+                                " of the batch has a pixel that is not finite"));
   }
   void add(Evaluation& r, const typename Model::Batch& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
