@@ -1,7 +1,9 @@
-// LeNet on MNIST: the net is a type, checked and fused by the compiler.
-//   g++ -std=c++20 -O3 -march=native -I include examples/01_lenet_mnist.cpp -pthread -o lenet && ./lenet
-//   examples/data
+// LeNet on MNIST: the net is a type, checked and fused by the compiler, for the CPU or, by nvcc, for either.
+//   g++ -std=c++20 -O3 -march=native -I include examples/01_lenet_mnist.cpp -pthread -o lenet
+//   nvcc -std=c++20 -O3 -I include -x cu examples/01_lenet_mnist.cpp -o lenet
+//   ./lenet examples/data
 #include <cstdio>
+#include <kern/cuda/cuda.hpp>
 #include <kern/kern.hpp>
 #include <string>
 
@@ -17,14 +19,14 @@ using LeNet = Sequential<                     // (1, 28, 28)
 static_assert(param_count<LeNet, Input<1, 28, 28>> == 596'042);
 // endregion
 
-int main(int argc, char** argv) try {
-  const std::string folder = argc > 1 ? argv[1] : "examples/data";
+template <class Device>
+void train(const Device& device, const std::string& folder) {
   const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
   data::DataLoader train{
       data::Mnist{folder, data::Split::train}, transform, {.batch_size = 64, .shuffle = true}};
   data::DataLoader test{data::Mnist{folder, data::Split::test}, transform, {.batch_size = 1000}};
 
-  Model<LeNet, Input<1, 28, 28>> model{Seed{0}};
+  Model<LeNet, Input<1, 28, 28>, Device> model{Seed{0}, device};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}};
   for (int epoch = 1; epoch <= 10; ++epoch) {
     double loss = 0;
@@ -33,6 +35,12 @@ int main(int argc, char** argv) try {
     std::printf("epoch %2d  train loss %.4f  test loss %.4f  test accuracy %.4f\n", epoch,
                 loss / double(train.size()), result.loss, result.accuracy);
   }
+}
+
+int main(int argc, char** argv) try {
+  const DeviceChoice device = choose_device("auto");  // or cpu, cuda, cuda:1
+  std::printf("device: %s\n", device.text.c_str());
+  on_device(device, [&](auto d) { train(d, argc > 1 ? argv[1] : "examples/data"); });
 } catch (const Error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

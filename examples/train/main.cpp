@@ -2,10 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
+#include <kern/cuda/cuda.hpp>
 #include <kern/io/gzip.hpp>
 #include <kern/kern.hpp>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "progress.hpp"
 
@@ -43,7 +45,8 @@ CLI::Validator number(Number least, Number most, const char* words) {
       "");
 }
 
-void train(const Options& o) {
+template <class Device>
+void train(const Options& o, const DeviceChoice& choice, const Device& device) {
   const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
   data::DataLoader train{data::Mnist{o.data, data::Split::train, io::read_gzip},
                          transform,
@@ -52,12 +55,14 @@ void train(const Options& o) {
       data::Mnist{o.data, data::Split::test, io::read_gzip}, transform, {.batch_size = 1000}};
   const std::size_t samples = train.dataset().size();
 
-  Model<LeNet, Image> model{Seed{o.seed}, Host{.threads = o.threads}};
+  Model<LeNet, Image, Device> model{Seed{o.seed}, device};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
 
-  std::printf("device: cpu, %d thread%s, %d-bit vectors%s\n", model.threads(),
-              model.threads() == 1 ? "" : "s", 8 * register_bytes,
-              o.device == "auto" ? " (auto: this program was built without CUDA)" : "");
+  std::printf("device: %s", choice.text.c_str());
+  if constexpr (std::is_same_v<Device, Host>)
+    std::printf(", %d thread%s, %d-bit vectors", model.threads(), model.threads() == 1 ? "" : "s",
+                8 * register_bytes);
+  std::printf("\n");
   std::printf("data: %s, %zu training and %zu test images\n\n%s\n", o.data.c_str(), samples,
               test.dataset().size(), summary<LeNet, Image>().c_str());
   if (o.explain) std::printf("%s\n", explain<LeNet, Image>().c_str());
@@ -98,13 +103,15 @@ int main(int argc, char** argv) {
       ->check(number(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number from 0 to 18446744073709551615"));
   app.add_option("--threads", o.threads, "0: all that the machine has")
       ->check(number(0, 1024, "a whole number from 0 to 1024"));
-  app.add_option("--device", o.device, "auto, cpu or cuda")->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  app.add_option("--device", o.device, "auto (a GPU where CUDA works), cpu, cuda or cuda:N");
   app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
   CLI11_PARSE(app, argc, argv);
   try {
-    if (o.device == "cuda")
-      throw ArgumentError("--device cuda: this program was built without CUDA; use --device cpu");
-    train(o);
+    const DeviceChoice choice = choose_device(o.device);
+    on_device(choice, [&]<class Device>(Device device) {
+      if constexpr (std::is_same_v<Device, Host>) device.threads = o.threads;
+      train(o, choice, device);
+    });
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw Error("the output could not be written");
   } catch (const std::exception& e) {
     std::fflush(stdout);

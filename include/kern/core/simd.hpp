@@ -101,7 +101,7 @@ inline vec<T> fma(const vec<T>& a, const vec<T>& b, const vec<T>& c) {
   return __builtin_elementwise_fma(a, b, c);
 #elif defined(__AVX512F__)
   if constexpr (sizeof(T) == 4)
-    return __builtin_ia32_vfmaddps512_mask(a, b, c, static_cast<unsigned short>(-1), 4);
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
   else
     return __builtin_ia32_vfmaddpd512_mask(a, b, c, static_cast<unsigned char>(-1), 4);
 #elif defined(__AVX__)
