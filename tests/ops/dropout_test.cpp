@@ -85,9 +85,9 @@ TEST_CASE("p = 0 keeps everything as it is, p = 1 nothing") {
   for (float f : factors<float>(Dropout{1, 0}, training(), 2, 9, 64)) REQUIRE(f == 0);
   for (float f : factors<float>(DropoutChannels{0, 0}, training(), 2, 9, 64)) REQUIRE(f == 1);
   for (float f : factors<float>(DropoutChannels{1, 0}, training(), 2, 9, 64)) REQUIRE(f == 0);
-  static_assert(ops::dropout_bar(0) == 0);
-  static_assert(ops::dropout_bar(0.25) == 1u << 30);
-  static_assert(ops::dropout_bar(0.5) == 1u << 31);
+  static_assert(ops::DropoutRate(0).bar == 0);
+  static_assert(ops::DropoutRate(0.25).bar == 1u << 30);
+  static_assert(ops::DropoutRate(0.5).bar == 1u << 31);
 }
 
 TEST_CASE("outside training dropout does nothing") {

@@ -33,6 +33,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
   }
   void reserve(std::size_t) {}
   static constexpr bool whole_batches = false;
+  static constexpr bool takes_back_below = false;
   void load(const Entry& e, const T* samples, T* x, int n) {
     for (int s = 0; s < n; ++s)
       for (int c = 0; c < e.c; ++c)
@@ -87,6 +88,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
     for (int i = 0; i < s.count(); ++i) backward_one<DataGradient>(d, s.first + i, i, p, chain, draw);
   }
+  void finish_gather() {}
   template <class D>
   void gather(D known, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
     const Contraction c = known.get();

@@ -40,6 +40,7 @@ template <auto V, bool = all_known(V)>
 struct Known {
   using type = std::remove_cvref_t<decltype(V)>;
   static constexpr type value = V;
+  static constexpr bool complete = true;
   constexpr Known() = default;
   constexpr explicit Known(const type&) {}
   KERN_HOST_DEVICE constexpr type get() const { return V; }
@@ -49,6 +50,7 @@ template <auto V>
 struct Known<V, false> {
   using type = std::remove_cvref_t<decltype(V)>;
   static constexpr type value = V;
+  static constexpr bool complete = false;
   constexpr explicit Known(const type& v) : numbers_(merged(v)) {}
   KERN_HOST_DEVICE constexpr type get() const {
 #ifdef __CUDA_ARCH__

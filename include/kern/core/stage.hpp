@@ -148,4 +148,13 @@ struct BackwardPass {
   T* db;
 };
 
+/// The stage whose output is this one's input, and its pointwise ops: for a backend whose backward pass takes
+/// dx through them while it is in registers.
+template <class D, class Chain>
+struct Below {
+  D d;
+  Chain chain;
+};
+struct NoBelow {};
+
 }  // namespace kern

@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
-#include "contraction.cuh"
+#include "convolve_back.cuh"
 #include "copy.hpp"
 #include "dense.cuh"
 #include "elementwise.cuh"
@@ -22,7 +23,7 @@ namespace kern::gpu {
 template <class T>
 class Backend {
  public:
-  explicit Backend(const Cuda& where) : where_(where) {}
+  explicit Backend(const Cuda& where) : where_(where), done_(most_counted_tiles, where) {}
 
   static constexpr int threads() { return 1; }
   /// Four elements are loaded at once.
@@ -30,6 +31,8 @@ class Backend {
   /// A thread keeps a window's sums in registers.
   static constexpr bool fuses_pool(int h, int w) { return h * w <= 9; }
   static constexpr bool whole_batches = true;
+  /// dx comes out of a stage's backward() taken back through the pointwise ops of the stage below.
+  static constexpr bool takes_back_below = true;
 
   template <class U>
   using Memory = Buffer<U>;
@@ -40,7 +43,8 @@ class Backend {
 
   static std::size_t scratch_size(const Contraction&, int) { return 0; }
   static std::size_t scratch_size(const Dense& d, int n) {
-    return std::size_t(parts_of(d)) * std::size_t(n) * std::size_t(d.cols);
+    const int parts = parts_of_sum(d, n);
+    return parts > 1 ? std::size_t(parts) * std::size_t(n) * std::size_t(d.cols) : 0;
   }
   static std::size_t scratch_size(const Window&, int) { return 0; }
   static std::size_t scratch_size(const LogSoftmaxRows&, int) { return 0; }
@@ -56,7 +60,7 @@ class Backend {
     return 0;
   }
   static constexpr std::size_t partial_size(const Contraction& c) {
-    return std::size_t(gradient_parts) * std::size_t(c.weight_size() + c.cols);
+    return std::size_t(gradient_parts(c)) * std::size_t(c.weight_size() + c.cols);
   }
   static constexpr std::size_t partial_size(const Dense&) { return 0; }
   template <class D>
@@ -79,13 +83,14 @@ class Backend {
     copy_to_device(labels_.data(), where_, l.data(), l.size_bytes());
     return labels_.data();
   }
-  void zero(T* p, std::size_t n) { fill(p, n, T(0), where_); }
   void load(const Entry& e, const T* samples, T* x, int n) {
     const std::size_t count = std::size_t(n) * std::size_t(e.size());
-    if (samples_.size() < count) samples_ = allocate<T>(count);
-    copy_to_device(samples_.data(), where_, samples, count * sizeof(T));
-    run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples_.data(),
-        x);
+    const bool as_it_is = (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
+    if (!as_it_is && samples_.size() < count) samples_ = allocate<T>(count);
+    copy_to_device(as_it_is ? x : samples_.data(), where_, samples, count * sizeof(T));
+    if (!as_it_is)
+      run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples_.data(),
+          x);
   }
 
   template <class F>
@@ -108,74 +113,144 @@ class Backend {
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
       constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
-      const int columns = h * w > 1 ? c.out_w() : (c.out_w() + columns_a_thread - 1) / columns_a_thread;
-      run("convolve", items(n, c.out_h(), columns, c.cols / vec_size), convolve<T, h, w, D, Chain>, d,
-          s.first, n, p, chain, draw);
+      const Sliding sliding = forward_sliding(c);
+      const SlidingTile t = tile_of(sliding, sizeof(T));
+      const Grid grid = sliding_grid(c, sliding, t, n);
+      with_channels<D, forward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
+        launch("convolve", convolve<T, h, w, Channels, D, Chain>, grid, where_, d, t, s.first, p, chain,
+               draw);
+      });
     } else if constexpr (std::is_same_v<Stage, Window>) {
       run("window_forward", items(n, c.out_h(), c.out_w(), c.cols / vec_size), window_forward<T, D, Chain>, d,
           s.first, n, p.x, p.y, p.argmax, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
-      const int parts = parts_of(c);
-      multiply<true, true>(n, c.k, c.cols, {p.x, c.k, 1}, {p.w.weight, c.cols, 1}, scratch_.data(), c.cols,
-                           parts);
-      run("finish_dense", items(n, 1, 1, c.cols / vec_size), finish_dense<T, Chain>, c, s.first, n,
-          scratch_.data(), parts, p.w.bias, p.y, chain, draw);
+      const unsigned across = unsigned(parts_of(c.cols, tile_columns)),
+                     down = unsigned(parts_of(n, tile_rows));
+      const Grid grid{dim3(across, down, unsigned(parts_of_sum(c, n))), dim3(dense_threads), dense_shared<T>};
+      launch("dense_forward", dense_forward<T, Chain>, grid, where_, c, s.first, n, p, scratch_.data(),
+             done_.data(), chain, draw);
     } else {
       run("log_softmax_forward", std::size_t(n), log_softmax_forward<T>, c, n, p.x, p.y);
     }
   }
 
-  template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
+  /// dL/dy -> dL/d(what the stage's pointwise ops got), in place: for the last stage. The others' came so.
+  template <class D, class Chain>
+  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw draw) {
+    const auto c = d.get();
+    const int size = c.out_size(), n = s.count();
+    run("undo_chain", items(n, 1, 1, size / vec_size), undo_chain<T, Below<D, Chain>>,
+        Below<D, Chain>{d, chain}, s.first, n, size, y, dy, draw);
+  }
+  template <class D>
+  void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
+
+  template <bool DataGradient, class D, class Under>
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Under& below, Draw draw) {
     using Stage = typename D::type;
     const Stage c = d.get();
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      undo(d, c.co, s.first, n, p, chain, draw);
-      const WindowIndex* const argmax = c.pooled() ? p.argmax : nullptr;
-      Grid parts = grid_of(items(c.k() + 1, 1, 1, c.cols / vec_size));
-      parts.blocks.y = gradient_parts;
-      launch("convolve_weight_gradient", convolve_weight_gradient<T, D>, parts, where_, d, n, p.x, p.dy,
-             argmax, p.dw);
-      if constexpr (DataGradient)
-        run("convolve_data_gradient", items(n, c.h, c.w, (c.ci + vec_size - 1) / vec_size),
-            convolve_data_gradient<T, D>, d, n, p.w.weight, p.dy, argmax, p.dx);
-    } else if constexpr (std::is_same_v<Stage, Window>) {
-      undo(d, c.c, s.first, n, p, chain, draw);
-      if constexpr (DataGradient)
-        run("window_backward", items(n, c.h, c.w, c.cols / vec_size), window_backward<T, D>, d, n, p.dy,
-            c.kh * c.kw > 1 ? p.argmax : nullptr, p.dx);
-    } else if constexpr (std::is_same_v<Stage, Dense>) {
-      run("undo_dense", std::size_t(c.cols), undo_dense<T, Chain>, c, s.first, n, p.y, p.dy, p.db, chain,
-          draw);
+      const GradientTile t = gradient_tile_of(c, sizeof(T));
+      require(t.rows > 0, c);
+      const Grid grid{
+          dim3(unsigned(t.channel_tiles(c) * t.depth_tiles(c) * t.tap_tiles(c)), unsigned(gradient_parts(c))),
+          dim3(unsigned(t.threads(c))), std::size_t(t.elements(c)) * sizeof(T)};
+      with_channels<D, each_of_gradient>(t.each, [&]<int Each>() {
+        launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D>, grid, where_, d, t, n, p);
+      });
       if constexpr (DataGradient) {
-        // Its columns are c.k, in fours where they can be.
-        multiply<true, false>(n, c.cols, c.k, {p.dy, c.cols, 1}, {p.w.weight, 1, c.cols}, p.dx, c.k, 1);
+        if (c.stride_h == 1 && c.stride_w == 1) {
+          const Border around = border(below);
+          const Sliding sliding = backward_sliding(c, around.h, around.w);
+          const SlidingTile tile = tile_of(sliding, sizeof(T));
+          const Grid across = sliding_grid(c, sliding, tile, n);
+          with_channels<D, backward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
+            launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
+                   tile, s.first, p, below, draw);
+          });
+        } else {
+          run("convolve_strided_data_gradient", items(n, c.h, c.w, parts_of(c.ci, vec_size)),
+              convolve_strided_data_gradient<T, D, Under>, d, s.first, n, p, below, draw);
+        }
       }
-      multiply<false, true>(c.k, n, c.cols, {p.x, 1, c.k}, {p.dy, c.cols, 1}, p.dw, c.cols, 1);
+    } else if constexpr (std::is_same_v<Stage, Window>) {
+      if constexpr (DataGradient)
+        run("window_backward", items(n, c.h, c.w, c.cols / vec_size), window_backward<T, D, Under>, d,
+            s.first, n, p, below, draw);
+    } else if constexpr (std::is_same_v<Stage, Dense>) {
+      const int data = DataGradient ? parts_of(c.k, tile_columns) * parts_of(n, tile_rows) : 0;
+      const int weights = parts_of(c.k, tile_rows) * parts_of(c.cols, tile_columns);
+      launch("dense_backward", dense_backward<T, Under>,
+             Grid{dim3(unsigned(data + weights)), dim3(dense_threads), dense_shared<T>}, where_, c, data,
+             s.first, n, p, below, draw);
     } else {
       if constexpr (DataGradient)
-        run("log_softmax_backward", std::size_t(n), log_softmax_backward<T>, c, n, p.y, p.dy, p.dx);
+        run("log_softmax_backward", std::size_t(n), log_softmax_backward<T, Under>, c, s.first, n, p, below,
+            draw);
     }
   }
 
+  /// All contractions' parts are added in one go, by finish_gather().
   template <class D>
   void gather(D d, const T* partials, std::size_t, int, T* dw, T* db) {
     if constexpr (std::is_same_v<typename D::type, Contraction>) {
       const Contraction c = d.get();
-      const int step = c.weight_size() + c.cols;
-      run("add_parts", std::size_t(c.weight_size()), add_parts<T>, c.weight_size(), partials, step, dw);
-      if (db)
-        run("add_parts", std::size_t(c.cols), add_parts<T>, c.cols, partials + c.weight_size(), step, db);
+      if (gatherings_.count == gatherings_.most) finish_gather();
+      gatherings_.at[gatherings_.count++] = {partials, gradient_parts(c), c.weight_size(), c.cols, dw, db};
     }
+  }
+  /// After all gather() of a backward pass.
+  void finish_gather() {
+    if (gatherings_.count == 0) return;
+    int largest = 0;
+    for (int i = 0; i < gatherings_.count; ++i)
+      largest = std::max(largest, gatherings_.at[i].weights + gatherings_.at[i].biases);
+    Grid grid = grid_of(std::size_t(largest));
+    grid.blocks.y = unsigned(gatherings_.count);
+    const Gatherings<T> all = std::exchange(gatherings_, {});
+    launch("gather_parts", gather_parts<T>, grid, where_, all);
   }
 
  private:
   static std::size_t items(int n, int h, int w, int groups) {
     return std::size_t(n) * std::size_t(h) * std::size_t(w) * std::size_t(groups);
   }
-  /// A linear layer's sum is cut where it is long, to keep more of the device busy.
-  static int parts_of(const Dense& d) { return std::clamp(d.k / 256, 1, 32); }
+  static constexpr int most_counted_tiles = 1024;
+  /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
+  static int parts_of_sum(const Dense& d, int n) {
+    const long tiles = long(parts_of(d.cols, tile_columns)) * parts_of(n, tile_rows);
+    return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
+  }
+  static constexpr int forward_channels(const Contraction& c) {
+    return forward_sliding(c).channels_a_thread();
+  }
+  static constexpr int backward_channels(const Contraction& c) {
+    return backward_sliding(c, 0, 0).channels_a_thread();
+  }
+  static constexpr int each_of_gradient(const Contraction& c) { return gradient_tile_of(c, sizeof(T)).each; }
+  /// f<Channels>(): those that a thread has; of an erased net known at run time only.
+  template <class D, int (*Of)(const Contraction&), class F>
+  static void with_channels(int channels, F&& f) {
+    if constexpr (D::complete) {
+      constexpr int known = Of(D::value);
+      f.template operator()<known>();
+    } else if (channels == 8) {
+      f.template operator()<8>();
+    } else {
+      f.template operator()<4>();
+    }
+  }
+  static Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, int n) {
+    require(t.rows > 0, c);
+    return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(parts_of(s.out, t.channels))),
+            dim3(unsigned(t.threads(s))), std::size_t(t.elements(s)) * sizeof(T)};
+  }
+  static void require(bool fits, const Contraction& c) {
+    if (!fits)
+      throw ShapeError(text("a convolution's kernel of ", c.kh, " x ", c.kw,
+                            " is too wide for the shared memory of a CUDA block"));
+  }
 
   /// n elements in this program's memory, until the next call.
   template <class U>
@@ -189,23 +264,10 @@ class Backend {
   void run(const char* name, std::size_t threads, void (*kernel)(Parameters...), Arguments... arguments) {
     launch(name, kernel, grid_of(threads), where_, arguments...);
   }
-  template <bool AlongK, bool AlongN>
-  void multiply(int rows, int depth, int columns, Matrix<T> a, Matrix<T> b, T* c, int c_step, int parts) {
-    const Grid grid{dim3(unsigned((columns + tile_columns - 1) / tile_columns),
-                         unsigned((rows + tile_rows - 1) / tile_rows), unsigned(parts)),
-                    dim3(256)};
-    launch("product", product<AlongK, AlongN, T>, grid, where_, rows, depth, columns, a, b, c, c_step, parts,
-           std::ptrdiff_t(rows) * c_step);
-  }
-  template <class D, class Chain>
-  void undo(D d, int channels, int first, int n, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
-    const auto c = d.get();
-    run("undo_chain", items(n, c.out_h(), c.out_w(), c.cols / vec_size), undo_chain<T, D, Chain>, d, channels,
-        first, n, p.y, p.dy, chain, draw);
-  }
-
   Cuda where_;
   Memory<T> scratch_, samples_;
+  Memory<unsigned> done_;  // a count for each tile of a linear layer
+  Gatherings<T> gatherings_;
   Memory<std::int32_t> labels_;
   mutable PinnedBuffer<std::byte> on_host_;  // what was fetched last
 };

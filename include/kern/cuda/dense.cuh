@@ -1,116 +1,182 @@
-// A linear layer's kernels.
+// A linear layer's kernels: products of matrices, by tiles in shared memory.
 #pragma once
-#include "../core/stage.hpp"
-#include "vector.cuh"
+#include "below.cuh"
+#include "tile.hpp"
 
 namespace kern::gpu {
 
-/// A matrix in memory: element (r, c) at data[r * row + c * column].
+/// A matrix in memory: element (r, c) at data[r * row + c * column]; one of the two steps is 1.
 template <class T>
 struct Matrix {
   const T* data;
   std::ptrdiff_t row, column;
 };
 
-/// Tiles of product(): so many rows, columns, and inner indices at a time; a thread has 4 x 4.
-inline constexpr int tile_rows = 64, tile_columns = 64, tile_depth = 16;
+/// A block of 128 threads makes tile_rows x tile_columns elements of a product, tile_depth inner indices at a
+/// time; a thread has 8 x 4.
+inline constexpr int tile_rows = 64, tile_columns = 64, tile_depth = 16, dense_threads = 128;
 
-/// Part blockIdx.z of `parts` of c[m][n] = sum over k of a(m, k) * b(k, n), to c + blockIdx.z * part_step. n:
-/// a multiple of 4. Along: which index of a and b runs along memory, k for a, n for b: neighbouring threads
-/// load neighbours.
-template <bool AlongK, bool AlongN, class T>
-__global__ void __launch_bounds__(256) product(int rows, int depth, int columns, Matrix<T> a, Matrix<T> b,
-                                               T* c, int c_step, int parts, std::ptrdiff_t part_step) {
-  __shared__ T left[tile_depth][tile_rows + 1], right[tile_depth][tile_columns + 4];
-  const int t = int(threadIdx.x), first_row = int(blockIdx.y) * tile_rows,
-            first_column = int(blockIdx.x) * tile_columns;
-  const int row = t / 16 * 4, column = t % 16 * 4;
-  // Whole tiles of k a part, so that its bounds do not depend on anything else.
-  const int steps = (depth + tile_depth - 1) / tile_depth;
-  const int from = int(long(steps) * blockIdx.z / parts) * tile_depth,
-            to = min(depth, int(long(steps) * (blockIdx.z + 1) / parts) * tile_depth);
-  T sum[4][4] = {};
+/// tile_depth x 64 elements; four more, so that rows do not fall on the same banks.
+template <class T>
+using StagedSide = T[tile_depth][64 + 4];
+template <class T>
+inline constexpr std::size_t dense_shared = 2 * sizeof(StagedSide<T>);
+
+/// to[k][m] = f(first + m, k0 + k), 0 outside of size x depth. Inner: k runs along memory, else m does.
+/// step: from one row in memory to the next.
+template <bool Inner, class T>
+__device__ void stage_side(StagedSide<T>& to, const T* data, std::ptrdiff_t step, int first, int size, int k0,
+                           int depth) {
+  const bool vectors = step % vec_size == 0 && (Inner ? depth : size) % vec_size == 0;
+#pragma unroll
+  for (int e = int(threadIdx.x); e < 64 * tile_depth / vec_size; e += dense_threads) {
+    // Inner: two fours of k by 16 rows a warp, so that its loads are whole sectors, its stores on all banks.
+    const int k = Inner ? (e % 2 + e / dense_threads * 2) * vec_size : e / 16,
+              m = Inner ? e / 2 % 64 : e % 16 * vec_size;
+    const int at_k = k0 + k, at_m = first + m;
+    const T* const from = data + (Inner ? at_m * step + at_k : at_k * step + at_m);
+    Vec<T> v{};
+    if (vectors) {
+      if (at_k < depth && at_m < size) v = load(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < vec_size; ++i)
+        if (at_k + (Inner ? i : 0) < depth && at_m + (Inner ? 0 : i) < size) v.at[i] = from[i];
+    }
+    if constexpr (Inner) {
+#pragma unroll
+      for (int i = 0; i < vec_size; ++i) to[k + i][m] = v.at[i];
+    } else {
+      store(&to[k][m], v);
+    }
+  }
+}
+
+/// This thread's 8 x 4 sums, over `from` <= k < `to`, of a(m, k) * b(k, n); AInner, BInner: k runs along
+/// memory.
+template <bool AInner, bool BInner, class T>
+__device__ void multiply_tile(int rows, int columns, int from, int to, const Matrix<T>& a, const Matrix<T>& b,
+                              int first_row, int first_column, T (&sum)[8][4]) {
+  auto& left = *block_memory<StagedSide<T>>();
+  auto& right = *(block_memory<StagedSide<T>>() + 1);
+  const int row = int(threadIdx.x) / 16 * 8, column = int(threadIdx.x) % 16 * 4;
   for (int k0 = from; k0 < to; k0 += tile_depth) {
-#pragma unroll
-    for (int e = t; e < tile_depth * tile_rows; e += 256) {
-      const int k = AlongK ? e % tile_depth : e / tile_rows, m = AlongK ? e / tile_depth : e % tile_rows;
-      left[k][m] =
-          k0 + k < to && first_row + m < rows ? a.data[(first_row + m) * a.row + (k0 + k) * a.column] : T(0);
-    }
-#pragma unroll
-    for (int e = t; e < tile_depth * tile_columns; e += 256) {
-      const int k = AlongN ? e / tile_columns : e % tile_depth,
-                n = AlongN ? e % tile_columns : e / tile_depth;
-      right[k][n] = k0 + k < to && first_column + n < columns
-                        ? b.data[(k0 + k) * b.row + (first_column + n) * b.column]
-                        : T(0);
-    }
+    stage_side<AInner>(left, a.data, AInner ? a.row : a.column, first_row, rows, k0, to);
+    stage_side<BInner>(right, b.data, BInner ? b.column : b.row, first_column, columns, k0, to);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < tile_depth; ++k) {
-      T l[4], r[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) l[i] = left[k][row + i], r[i] = right[k][column + i];
+      const Vec<T> l0 = load(&left[k][row]), l1 = load(&left[k][row + 4]), r = load(&right[k][column]);
 #pragma unroll
       for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int j = 0; j < 4; ++j) sum[i][j] += l[i] * r[j];
+        for (int j = 0; j < 4; ++j) sum[i][j] += l0.at[i] * r.at[j], sum[i + 4][j] += l1.at[i] * r.at[j];
     }
     __syncthreads();
   }
-  c += blockIdx.z * part_step;
+}
+/// f(row, column, its four elements) for this thread's rows of the tile.
+template <class T, class F>
+__device__ void each_four(int first_row, int first_column, const T (&sum)[8][4], F f) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (first_row + row + i >= rows) break;
-    T* const to = c + std::ptrdiff_t(first_row + row + i) * c_step + first_column + column;
-    if (columns % 4 == 0) {
-      if (first_column + column < columns) store(to, Vec<T>{sum[i][0], sum[i][1], sum[i][2], sum[i][3]});
-    } else {
+  for (int i = 0; i < 8; ++i)
+    f(first_row + int(threadIdx.x) / 16 * 8 + i, first_column + int(threadIdx.x) % 16 * 4,
+      Vec<T>{sum[i][0], sum[i][1], sum[i][2], sum[i][3]});
+}
+
+/// y = chain(x * w + bias). blockIdx.z: one of gridDim.z parts of the sum; the last block of a tile to end
+/// adds them up, in order. done: a zero for each tile, which is zero again after it.
+template <class T, class Chain>
+__global__ void __launch_bounds__(dense_threads)
+    dense_forward(Dense d, int first, int n, ForwardPass<T> p, T* sums, unsigned* done, Chain chain,
+                  Draw draw) {
+  const int parts = int(gridDim.z), steps = parts_of(d.k, tile_depth);
+  const int first_row = int(blockIdx.y) * tile_rows, first_column = int(blockIdx.x) * tile_columns;
+  T sum[8][4] = {};
+  multiply_tile<true, false>(n, d.cols, int(long(steps) * blockIdx.z / parts) * tile_depth,
+                             least(d.k, int(long(steps) * (blockIdx.z + 1) / parts) * tile_depth),
+                             Matrix<T>{p.x, d.k, 1}, Matrix<T>{p.w.weight, d.cols, 1}, first_row,
+                             first_column, sum);
+  const auto at = [&](int r, int o) { return std::ptrdiff_t(r) * d.cols + o; };
+  if (parts > 1) {
+    const std::ptrdiff_t step = std::ptrdiff_t(n) * d.cols;
+    each_four(first_row, first_column, sum, [&](int r, int o, const Vec<T>& v) {
+      if (r < n && o < d.cols) put(sums + blockIdx.z * step + at(r, o), v);
+    });
+    __threadfence();
+    __syncthreads();
+    __shared__ bool last;
+    if (threadIdx.x == 0)
+      last =
+          atomicInc(done + blockIdx.y * gridDim.x + blockIdx.x, unsigned(parts - 1)) == unsigned(parts - 1);
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (first_column + column + j < columns) to[j] = sum[i][j];
+    for (int i = 0; i < 8; ++i) {
+      const int r = first_row + int(threadIdx.x) / 16 * 8 + i, o = first_column + int(threadIdx.x) % 16 * 4;
+      if (r >= n || o >= d.cols) continue;
+      Vec<T> all = load(sums + at(r, o));
+#pragma unroll 4
+      for (int part = 1; part < parts; ++part) {
+        const Vec<T> v = load(sums + part * step + at(r, o));
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l) all.at[l] += v.at[l];
+      }
+#pragma unroll
+      for (int l = 0; l < vec_size; ++l) sum[i][l] = all.at[l];
     }
   }
+  each_four(first_row, first_column, sum, [&](int r, int o, Vec<T> v) {
+    if (r >= n || o >= d.cols) return;
+    const Vec<T> bias = p.w.bias ? load(p.w.bias + o) : Vec<T>{};
+#pragma unroll
+    for (int l = 0; l < vec_size; ++l)
+      v.at[l] = o + l < d.co
+                    ? chain.template bind<T>({first + r, o + l, d.co}, draw).forward(v.at[l] + bias.at[l], 0)
+                    : T(0);
+    put(p.y + at(r, o), v);
+  });
 }
 
-/// y = chain(sum of the parts + bias): one sample, 4 channels a thread.
-template <class T, class Chain>
-__global__ void finish_dense(Dense d, int first, int n, const T* sums, int parts, const T* bias, T* y,
-                             Chain chain, Draw draw) {
-  const int groups = d.cols / vec_size;
-  const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int o = int(item % groups) * vec_size, sample = int(item / groups);
-  if (sample >= n) return;
-  const std::ptrdiff_t e = std::ptrdiff_t(sample) * d.cols + o;
-  Vec<T> v = load(sums + e);
-  for (int p = 1; p < parts; ++p) {
-    const Vec<T> part = load(sums + std::ptrdiff_t(p) * n * d.cols + e);
+/// dx, taken back through the stage below, by the first `data_blocks` blocks; dw and db by the others. dy:
+/// dL/d(what the stage's pointwise ops got).
+template <class T, class Under>
+__global__ void __launch_bounds__(dense_threads)
+    dense_backward(Dense d, int data_blocks, int first, int n, BackwardPass<T> p, Under below, Draw draw) {
+  T sum[8][4] = {};
+  const Matrix<T> dy{p.dy, d.cols, 1};
+  if (int(blockIdx.x) < data_blocks) {
+    const int across = parts_of(d.k, tile_columns);
+    const int first_row = int(blockIdx.x) / across * tile_rows,
+              first_column = int(blockIdx.x) % across * tile_columns;
+    multiply_tile<true, true>(n, d.k, 0, d.cols, dy, Matrix<T>{p.w.weight, 1, d.cols}, first_row,
+                              first_column, sum);
+    each_four(first_row, first_column, sum, [&](int r, int i, const Vec<T>& v) {
+      if (r >= n || i >= d.k) return;
+      const std::ptrdiff_t sample = std::ptrdiff_t(r) * d.k;
+      if (d.k % vec_size == 0) {
+        put(p.dx + sample + i, undo(below, v, p.x + sample, first + r, i, draw));
+      } else {  // the net's input
 #pragma unroll
-    for (int l = 0; l < vec_size; ++l) v.at[l] += part.at[l];
+        for (int l = 0; l < vec_size; ++l)
+          if (i + l < d.k) p.dx[sample + i + l] = v.at[l];
+      }
+    });
+    return;
   }
-  const Vec<T> b = bias ? load(bias + o) : Vec<T>{};
-#pragma unroll
-  for (int l = 0; l < vec_size; ++l)
-    v.at[l] = o + l < d.co
-                  ? chain.template bind<T>({first + sample, o + l, d.co}, draw).forward(v.at[l] + b.at[l], 0)
-                  : T(0);
-  store(y + e, v);
-}
-
-/// dL/dy -> dL/d(what the chain got), in place; db (null: none): its sum over the batch, in order. One
-/// channel a thread.
-template <class T, class Chain>
-__global__ void undo_dense(Dense d, int first, int n, const T* y, T* dy, T* db, Chain chain, Draw draw) {
-  const int o = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (o >= d.cols) return;
-  T sum = 0;
-  for (int r = 0; r < n; ++r) {
-    const std::ptrdiff_t e = std::ptrdiff_t(r) * d.cols + o;
-    const T g = chain.template bind<T>({first + r, o, d.co}, draw).backward(dy[e], y[e], 0);
-    dy[e] = g;
-    sum += g;
-  }
-  if (db) db[o] = sum;
+  const int block = int(blockIdx.x) - data_blocks, across = parts_of(d.cols, tile_columns);
+  const int first_row = block / across * tile_rows, first_column = block % across * tile_columns;
+  multiply_tile<false, false>(d.k, d.cols, 0, n, Matrix<T>{p.x, 1, d.k}, dy, first_row, first_column, sum);
+  each_four(first_row, first_column, sum, [&](int i, int o, const Vec<T>& v) {
+    if (i < d.k && o < d.cols) put(p.dw + std::ptrdiff_t(i) * d.cols + o, v);
+  });
+  const int o = first_column + int(threadIdx.x);
+  if (first_row > 0 || !p.db || threadIdx.x >= tile_columns || o >= d.cols) return;
+  T bias = 0;
+#pragma unroll 8
+  for (int r = 0; r < n; ++r) bias += p.dy[std::ptrdiff_t(r) * d.cols + o];
+  p.db[o] = bias;
 }
 
 }  // namespace kern::gpu

@@ -1,6 +1,7 @@
 // Kernels of a log-softmax.
 #pragma once
 #include "../ops/log_softmax.hpp"
+#include "below.cuh"
 
 namespace kern::gpu {
 
@@ -12,11 +13,18 @@ __global__ void log_softmax_forward(LogSoftmaxRows d, int n, const T* x, T* y) {
     ops::log_softmax_forward(d, x + std::ptrdiff_t(sample) * d.in_size(),
                              y + std::ptrdiff_t(sample) * d.out_size());
 }
-template <class T>
-__global__ void log_softmax_backward(LogSoftmaxRows d, int n, const T* y, const T* dy, T* dx) {
+/// dx, taken back through the stage below.
+template <class T, class Under>
+__global__ void log_softmax_backward(LogSoftmaxRows d, int first, int n, BackwardPass<T> p, Under below,
+                                     Draw draw) {
   const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
+  if (sample >= n) return;
   const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.out_size();
-  if (sample < n) ops::log_softmax_backward(d, y + at, dy + at, dx + at);
+  T* const dx = p.dx + at;
+  ops::log_softmax_backward(d, p.y + at, p.dy + at, dx);
+  if (d.cols % vec_size != 0) return;  // the net's input
+  for (int e = 0; e < d.in_size(); e += vec_size)
+    put(dx + e, undo(below, load(dx + e), p.x + at, first + sample, e, draw));
 }
 
 }  // namespace kern::gpu

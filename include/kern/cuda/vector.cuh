@@ -1,4 +1,4 @@
-// Four elements that are loaded and stored at once.
+// Four elements that are loaded and stored at once, and where a block keeps them.
 #pragma once
 #include "../core/stage.hpp"
 
@@ -15,15 +15,44 @@ struct alignas(8) IndexVec {
   WindowIndex at[vec_size];
 };
 
-template <class T>
-__device__ inline Vec<T> load(const T* p) {
-  return *reinterpret_cast<const Vec<T>*>(p);
+// In CUDA's own types: of a struct the compiler may make four accesses.
+__device__ inline Vec<float> load(const float* p) {
+  const float4 v = *reinterpret_cast<const float4*>(p);
+  return {{v.x, v.y, v.z, v.w}};
 }
-__device__ inline IndexVec load(const WindowIndex* p) { return *reinterpret_cast<const IndexVec*>(p); }
-template <class T>
-__device__ inline void store(T* p, const Vec<T>& v) {
-  *reinterpret_cast<Vec<T>*>(p) = v;
+__device__ inline Vec<double> load(const double* p) {
+  const double2 v = *reinterpret_cast<const double2*>(p), w = *reinterpret_cast<const double2*>(p + 2);
+  return {{v.x, v.y, w.x, w.y}};
 }
-__device__ inline void store(WindowIndex* p, const IndexVec& v) { *reinterpret_cast<IndexVec*>(p) = v; }
+__device__ inline IndexVec load(const WindowIndex* p) {
+  const short4 v = *reinterpret_cast<const short4*>(p);
+  return {{v.x, v.y, v.z, v.w}};
+}
+__device__ inline void store(float* p, const Vec<float>& v) {
+  *reinterpret_cast<float4*>(p) = {v.at[0], v.at[1], v.at[2], v.at[3]};
+}
+__device__ inline void store(double* p, const Vec<double>& v) {
+  *reinterpret_cast<double2*>(p) = {v.at[0], v.at[1]};
+  *reinterpret_cast<double2*>(p + 2) = {v.at[2], v.at[3]};
+}
+
+// To global memory, by instructions that the compiler leaves whole.
+__device__ inline void put(float* p, const Vec<float>& v) {
+  __stwb(reinterpret_cast<float4*>(p), float4{v.at[0], v.at[1], v.at[2], v.at[3]});
+}
+__device__ inline void put(double* p, const Vec<double>& v) {
+  __stwb(reinterpret_cast<double2*>(p), double2{v.at[0], v.at[1]});
+  __stwb(reinterpret_cast<double2*>(p + 2), double2{v.at[2], v.at[3]});
+}
+__device__ inline void put(WindowIndex* p, const IndexVec& v) {
+  __stwb(reinterpret_cast<short4*>(p), short4{v.at[0], v.at[1], v.at[2], v.at[3]});
+}
+
+/// The shared memory that a block was started with.
+template <class T>
+__device__ T* block_memory() {
+  extern __shared__ __align__(16) unsigned char bytes[];
+  return reinterpret_cast<T*>(bytes);
+}
 
 }  // namespace kern::gpu

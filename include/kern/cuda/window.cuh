@@ -1,8 +1,6 @@
 // Kernels of a max over windows, and of pointwise ops alone.
 #pragma once
-#include "../core/known.hpp"
-#include "../core/stage.hpp"
-#include "vector.cuh"
+#include "below.cuh"
 
 namespace kern::gpu {
 
@@ -39,13 +37,14 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
         channel + l < s.c
             ? chain.template bind<T>({first + sample, channel + l, s.c}, draw).forward(most.at[l], pixel)
             : T(0);
-  store(y + e, most);
-  if (argmax) store(argmax + e, won);
+  put(y + e, most);
+  if (argmax) put(argmax + e, won);
 }
 
-/// dx of one input pixel, 4 channels a thread: the sum of dy over the windows that it won, in order.
-template <class T, class D>
-__global__ void window_backward(D d, int n, const T* dy, const WindowIndex* argmax, T* dx) {
+/// dx of one input pixel, 4 channels a thread: the sum of dy over the windows that it won, in order; taken
+/// back through the stage below.
+template <class T, class D, class Under>
+__global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under below, Draw draw) {
   const Window s = d.get();
   const int groups = s.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -63,15 +62,17 @@ __global__ void window_backward(D d, int n, const T* dy, const WindowIndex* argm
       if (b >= s.kw) continue;
       const int index = (h - i * s.stride_h) * s.kw + b;
       const std::ptrdiff_t e = out + i * s.out_pitch() + j * s.cols;
-      const Vec<T> g = load(dy + e);
+      const Vec<T> g = load(p.dy + e);
       IndexVec won{};
-      if (argmax) won = load(argmax + e);
+      if (s.kh * s.kw > 1) won = load(p.argmax + e);
 #pragma unroll
       for (int l = 0; l < vec_size; ++l)
         if (won.at[l] == index) sum.at[l] += g.at[l];
     }
   }
-  store(dx + std::ptrdiff_t(sample) * s.in_size() + (row * s.w + column) * s.cols + channel, sum);
+  const std::ptrdiff_t in = std::ptrdiff_t(sample) * s.in_size();
+  const int e = (row * s.w + column) * s.cols + channel;
+  put(p.dx + in + e, undo(below, sum, p.x + in, first + sample, e, draw));
 }
 
 }  // namespace kern::gpu

@@ -139,6 +139,9 @@ class Executor {
     }
     if (InputGradient && dx_.size() == 0)
       dx_ = backend_.template allocate<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
+    if constexpr (Backend::takes_back_below)
+      backend_.undo(Slice{0, n, Slice::whole}, descriptor<Stages - 1>(), y<Stages - 1>(0),
+                    dy<Stages - 1>(0, 0), chain<Stages - 1>(), draw_);
     each_down<Stages, chunked>([&]<int I>() {
       backward<I, (I > 0 || InputGradient)>(Slice{0, n, Slice::whole}, dy<I>(0, 0),
                                             I == 0 ? dx_.data() : dy<I - 1>(0, 0), gradient<I>(),
@@ -148,7 +151,7 @@ class Executor {
       const int chunks = (n + chunk() - 1) / chunk();
       backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
         T* partial = partials_.data() + std::size_t(chunk) * partial_size_;
-        backend_.zero(partial, partial_size_);
+        if constexpr (!Backend::whole_batches) backend_.zero(partial, partial_size_);
         each_down<std::min(chunked, Stages), 0>([&]<int I>() {
           T* const into = I > 0 ? dy<I - 1>(s.worker, s.first)
                           : InputGradient
@@ -163,6 +166,7 @@ class Executor {
           backend_.gather(descriptor<I>(), partials_.data() + partial_at_[I], partial_size_, chunks,
                           gradient<I>(), bias_gradient<I>());
       });
+      backend_.finish_gather();
     }
   }
   /// dL/d(samples) after backward<Stages, true>(), in PyTorch's layout.
@@ -309,10 +313,20 @@ class Executor {
   }
   template <int I, bool DataGradient>
   void backward(Slice s, T* dy, T* dx, T* dw, T* db) {
-    backend_.template backward<DataGradient>(
-        s, descriptor<I>(),
-        BackwardPass<T>{x<I>(s.first), weights<I>(), y<I>(s.first), argmax<I>(s.first), dy, dx, dw, db},
-        chain<I>(), draw_);
+    const BackwardPass<T> pass{
+        x<I>(s.first), weights<I>(), y<I>(s.first), argmax<I>(s.first), dy, dx, dw, db};
+    if constexpr (Backend::takes_back_below)
+      backend_.template backward<DataGradient>(s, descriptor<I>(), pass, below<I>(), draw_);
+    else
+      backend_.template backward<DataGradient>(s, descriptor<I>(), pass, chain<I>(), draw_);
+  }
+  template <int I>
+  auto below() const {
+    if constexpr (I == 0)
+      return NoBelow{};
+    else
+      return Below<decltype(descriptor<I - 1>()), decltype(chain<I - 1>())>{descriptor<I - 1>(),
+                                                                            chain<I - 1>()};
   }
 
   // Where things lie in training: every stage's output of the whole batch is kept.

@@ -38,6 +38,7 @@ class Backend : public OwnMemory<T> {
 
   /// A batch runs through the stages in chunks of a few samples; their gradients are added by gather().
   static constexpr bool whole_batches = false;
+  static constexpr bool takes_back_below = false;
 
   /// n samples as PyTorch has them, stored as `e` says.
   [[gnu::noinline]] void load(const Entry& e, const T* samples, T* x, int n) {
@@ -285,6 +286,7 @@ class Backend : public OwnMemory<T> {
         for (int o = 0; o < c.cols; o += L) store(db + o, sum(std::size_t(partial_weights(c) + o)));
     }
   }
+  void finish_gather() {}
 
  private:
   static constexpr int partial_weights(const Contraction& c) {

@@ -12,14 +12,19 @@ namespace kern::ops {
 /// Whether channel `c` (of the four from c / 4 * 4) is kept is number c % 4 of this block.
 KERN_HOST_DEVICE constexpr random::Block dropout_block(Draw draw, std::uint32_t layer, int sample, int pixel,
                                                        int channel, int channels) {
-  const auto group = std::uint32_t(pixel) * std::uint32_t((channels + 3) / 4) + std::uint32_t(channel / 4);
+  const auto group = std::uint32_t(pixel) * (std::uint32_t(channels + 3) / 4) + std::uint32_t(channel) / 4;
   return random::draw(draw.seed, random::Stream::dropout, layer, draw.step, group, std::uint32_t(sample));
 }
 
-/// Dropped are numbers below this.
-KERN_HOST_DEVICE constexpr std::uint32_t dropout_bar(double p) {
-  return p >= 1 ? ~std::uint32_t{0} : std::uint32_t(p * 4294967296.0);
-}
+/// What a probability P of being dropped means: numbers below `bar` are, the others are scaled by
+/// 1 / (1 - P).
+struct DropoutRate {
+  std::uint32_t bar;
+  double scale;
+  DropoutRate() = default;
+  constexpr DropoutRate(double p)
+      : bar(p >= 1 ? ~std::uint32_t{0} : std::uint32_t(p * 4294967296.0)), scale(p >= 1 ? 0 : 1 / (1 - p)) {}
+};
 
 namespace detail {
 template <class V>
@@ -35,20 +40,21 @@ struct Element<double> {
   using type = double;
 };
 
-/// 1 / (1 - p) for a channel that is kept, 0 for one that is dropped, for the channels of `at`.
+/// rate.scale for a channel that is kept, 0 for one that is dropped, for the channels of `at`.
 template <class V>
-KERN_HOST_DEVICE V keep(double p, std::uint32_t layer, Place at, int pixel, Draw draw) {
+KERN_HOST_DEVICE V keep(const DropoutRate& rate, std::uint32_t layer, Place at, int pixel, Draw draw) {
   using T = typename Element<V>::type;
   constexpr int n = int(sizeof(V) / sizeof(T));
-  const std::uint32_t bar = dropout_bar(p);
-  const T scale = p >= 1 ? T(0) : T(1 / (1 - p));
+  const std::uint32_t bar = rate.bar;
+  const T scale = T(rate.scale);
   T factor[n];
   if constexpr (n == 1) {
     const auto r = dropout_block(draw, layer, at.sample, pixel, at.channel, at.channels);
-    factor[0] = r[std::size_t(at.channel % 4)] >= bar ? scale : T(0);
+    factor[0] = r[std::uint32_t(at.channel) % 4] >= bar ? scale : T(0);
   } else if constexpr (n == 2) {
     const auto r = dropout_block(draw, layer, at.sample, pixel, at.channel, at.channels);
-    for (int i = 0; i < n; ++i) factor[i] = r[std::size_t(at.channel % 4 + i)] >= bar ? scale : T(0);
+    for (int i = 0; i < n; ++i)
+      factor[i] = r[std::uint32_t(at.channel) % 4 + std::uint32_t(i)] >= bar ? scale : T(0);
   } else {
     for (int q = 0; q < n; q += 4) {
       const auto r = dropout_block(draw, layer, at.sample, pixel, at.channel + q, at.channels);
@@ -63,29 +69,29 @@ KERN_HOST_DEVICE V keep(double p, std::uint32_t layer, Place at, int pixel, Draw
 
 /// Training: y = x * m, m = 1 / (1 - p) with probability 1 - p, else 0, a draw an element. Else y = x.
 struct Dropout {
-  double p;
+  DropoutRate rate;
   std::uint32_t layer;
   static constexpr bool monotone = false, needs_output = false, keeps_sign = true;
   template <class V>
   struct Bound {
-    double p;
+    DropoutRate rate;
     std::uint32_t layer;
     Place at;
     Draw draw;
     KERN_HOST_DEVICE V forward(V x, int pixel) const {
-      return draw.train ? x * detail::keep<V>(p, layer, at, pixel, draw) : x;
+      return draw.train ? x * detail::keep<V>(rate, layer, at, pixel, draw) : x;
     }
     KERN_HOST_DEVICE V backward(V dy, V, int pixel) const { return forward(dy, pixel); }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
-    return {p, layer, at, draw};
+    return {rate, layer, at, draw};
   }
 };
 
 /// The same with one draw for a whole channel of a sample.
 struct DropoutChannels {
-  double p;
+  DropoutRate rate;
   std::uint32_t layer;
   static constexpr bool monotone = true, needs_output = false, keeps_sign = true;
   template <class V>
@@ -96,7 +102,7 @@ struct DropoutChannels {
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
-    if (draw.train) return {detail::keep<V>(p, layer, at, 0, draw)};
+    if (draw.train) return {detail::keep<V>(rate, layer, at, 0, draw)};
     return {V{} + 1};
   }
 };

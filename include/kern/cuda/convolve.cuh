@@ -1,0 +1,190 @@
+// A convolution's forward kernel. Activations are NHWC, weights [kh][kw][ci][cols], cols a multiple of 4.
+#pragma once
+#include "../core/known.hpp"
+#include "tile.hpp"
+#include "vector.cuh"
+
+namespace kern::gpu {
+
+/// Where a thread stands in a SlidingTile: channel groups run fastest.
+struct SlidingPlace {
+  int sample, row, column;  // first window of the block
+  int channel;              // first channel of the block
+  int my_row, my_column;    // this thread's window within the block
+  int my_channel;           // its first channel within the block, four and four channel_step() apart
+  bool idle;                // outside the picture, or of no window
+
+  __device__ SlidingPlace(const Sliding& s, const SlidingTile& t) {
+    const unsigned across = unsigned(parts_of(s.columns, t.columns)),
+                   blocks = unsigned(t.blocks_of_picture(s));
+    const unsigned block = blockIdx.x % blocks, groups = unsigned(t.groups(s)), window = threadIdx.x / groups;
+    sample = int(blockIdx.x / blocks);
+    row = int(block / across) * t.rows, column = int(block % across) * t.columns;
+    channel = int(blockIdx.y) * t.channels;
+    my_row = int(window / unsigned(t.columns)), my_column = int(window % unsigned(t.columns));
+    my_channel = int(threadIdx.x % groups) * vec_size;
+    idle = my_row >= t.rows || row + my_row >= s.rows || column + my_column >= s.columns ||
+           channel + my_channel >= s.out;
+  }
+};
+
+/// sum += x * w for one row of the kernel: this thread's window and channels. x, w: where they begin in
+/// shared memory.
+template <int High, int Wide, int Channels, class T>
+__device__ void slide(const Sliding& s, const SlidingTile& t, int depth, const T* x, const T* w,
+                      T (&sum)[High][Wide][Channels]) {
+  const int pitch = t.pitch(s), row = t.in_columns(s) * pitch;
+  const auto load_weights = [&](T(&v)[Channels], const T* from) {
+#pragma unroll
+    for (int l = 0; l < Channels; l += vec_size) {
+      const Vec<T> four = load(from + l / vec_size * t.channel_step(s));
+#pragma unroll
+      for (int m = 0; m < vec_size; ++m) v[l + m] = four.at[m];
+    }
+  };
+  for (int b = 0; b < s.kw; ++b, x += pitch, w += t.depth * t.channels) {
+    if (s.in_fours()) {
+#pragma unroll 2
+      for (int c = 0; c < depth; c += vec_size) {
+        Vec<T> in[High][Wide];
+#pragma unroll
+        for (int i = 0; i < High; ++i)
+#pragma unroll
+          for (int j = 0; j < Wide; ++j) in[i][j] = load(x + i * row + j * s.stride_w * pitch + c);
+#pragma unroll
+        for (int m = 0; m < vec_size; ++m) {
+          T v[Channels];
+          load_weights(v, w + (c + m) * t.channels);
+#pragma unroll
+          for (int i = 0; i < High; ++i)
+#pragma unroll
+            for (int j = 0; j < Wide; ++j)
+#pragma unroll
+              for (int l = 0; l < Channels; ++l) sum[i][j][l] += in[i][j].at[m] * v[l];
+        }
+      }
+    } else {
+      for (int c = 0; c < depth; ++c) {
+        T v[Channels];
+        load_weights(v, w + c * t.channels);
+#pragma unroll
+        for (int i = 0; i < High; ++i)
+#pragma unroll
+          for (int j = 0; j < Wide; ++j) {
+            const T in = x[i * row + j * s.stride_w * pitch + c];
+#pragma unroll
+            for (int l = 0; l < Channels; ++l) sum[i][j][l] += in * v[l];
+          }
+      }
+    }
+  }
+}
+
+/// f(element in the block's shared memory, its row, column, first channel) for this thread's share of
+/// columns x depth; four channels at a time where the depth allows it.
+template <class F>
+__device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
+  const unsigned columns = unsigned(t.in_columns(s)), step = s.in_fours() ? vec_size : 1;
+  const unsigned pieces = unsigned(t.depth) / step, count = unsigned(t.in_rows(s)) * columns * pieces;
+  for (unsigned e = threadIdx.x; e < count; e += blockDim.x) {
+    const unsigned c = e % pieces * step, place = e / pieces;
+    f(int(place * unsigned(t.pitch(s)) + c), int(place / columns), int(place % columns), int(c));
+  }
+}
+
+/// y = chain(pool(x * w + bias)): a block has a SlidingTile, a thread one pooled output, or a run of outputs.
+/// PH x PW: the pool's window, 1 x 1 for none. tile: used where D does not know all numbers.
+template <class T, int PH, int PW, int Channels, class D, class Chain>
+__global__ void __launch_bounds__(256)
+    convolve(D d, SlidingTile tile, int first, ForwardPass<T> p, Chain chain, Draw draw) {
+  const Contraction c = d.get();
+  const Sliding s = forward_sliding(c);
+  if constexpr (D::complete) {
+    constexpr SlidingTile known = tile_of(forward_sliding(D::value), sizeof(T));
+    tile = known;
+  }
+  const SlidingTile t = tile;
+  const SlidingPlace at(s, t);
+  constexpr bool pooled = PH * PW > 1;
+  constexpr int High = PH, Wide = pooled ? PW : pixels_a_thread;
+
+  T* const staged_x = block_memory<T>();
+  T* const staged_w = staged_x + t.in_elements(s);
+  const T* const x = p.x + std::ptrdiff_t(at.sample) * c.in_size();
+  const int top = at.row * High * c.stride_h, left = at.column * Wide * c.stride_w;
+  T sum[High][Wide][Channels] = {};
+  for (int c0 = 0; c0 < c.ci; c0 += t.depth)
+    for (int a = 0; a < c.kh; ++a) {
+      const int depth = least(t.depth, c.ci - c0);
+      stage_picture(s, t, [&](int to, int row, int column, int channel) {
+        const int h = top + row * c.stride_h + a, w = left + column;
+        const bool inside = h < c.h && w < c.w;
+        const T* const from = x + (h * c.w + w) * c.ci + c0 + channel;
+        if (s.in_fours())
+          store(staged_x + to, inside ? load(from) : Vec<T>{});
+        else
+          staged_x[to] = inside && channel < depth ? *from : T(0);
+      });
+      const unsigned pieces = unsigned(t.channels) / vec_size, deep = unsigned(t.depth);
+      for (unsigned e = threadIdx.x; e < unsigned(c.kw) * deep * pieces; e += blockDim.x) {
+        const int o = at.channel + int(e % pieces) * vec_size, k = int(e / pieces % deep),
+                  b = int(e / pieces / deep);
+        const bool inside = o < c.cols && k < depth;
+        store(staged_w + e * vec_size,
+              inside ? load(p.w.weight + std::ptrdiff_t((a * c.kw + b) * c.ci + c0 + k) * c.cols + o)
+                     : Vec<T>{});
+      }
+      __syncthreads();
+      if (!at.idle)
+        slide(s, t, depth,
+              staged_x + (at.my_row * High * t.in_columns(s) + at.my_column * Wide * c.stride_w) * t.pitch(s),
+              staged_w + at.my_channel, sum);
+      __syncthreads();
+    }
+  if (at.idle) return;
+
+  const int i = at.row + at.my_row, j = at.column + at.my_column;
+  const std::ptrdiff_t row = std::ptrdiff_t(at.sample) * c.out_size() + c.out_origin() + i * c.out_pitch();
+#pragma unroll
+  for (int l0 = 0; l0 < Channels; l0 += vec_size) {
+    const int channel = at.channel + at.my_channel + l0 / vec_size * t.channel_step(s);
+    if (channel >= c.cols) break;
+    typename Chain::template Bound<T> op[vec_size];
+#pragma unroll
+    for (int l = 0; l < vec_size; ++l)
+      op[l] = chain.template bind<T>({first + at.sample, channel + l, c.co}, draw);
+    const Vec<T> bias = p.w.bias ? load(p.w.bias + channel) : Vec<T>{};
+    Vec<T> y;
+    if constexpr (pooled) {
+      const std::ptrdiff_t e = row + j * c.cols + channel;
+      IndexVec index;
+#pragma unroll
+      for (int l = 0; l < vec_size; ++l) {
+        T top_value = sum[0][0][l0 + l];
+        int won = 0;
+#pragma unroll
+        for (int q = 1; q < PH * PW; ++q) {  // the first of equal ones wins, NaN beats all
+          const T v = sum[q / PW][q % PW][l0 + l];
+          if (v > top_value || v != v) top_value = v, won = q;
+        }
+        y.at[l] = channel + l < c.co ? op[l].forward(top_value + bias.at[l], i * c.out_w() + j) : T(0);
+        index.at[l] = WindowIndex(won);
+      }
+      put(p.y + e, y);
+      if (p.argmax) put(p.argmax + e, index);
+    } else {
+#pragma unroll
+      for (int q = 0; q < Wide; ++q) {
+        const int column = j * Wide + q;
+        if (column >= c.out_w()) break;
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l)
+          y.at[l] = channel + l < c.co ? op[l].forward(sum[0][q][l0 + l] + bias.at[l], i * c.out_w() + column)
+                                       : T(0);
+        put(p.y + row + column * c.cols + channel, y);
+      }
+    }
+  }
+}
+
+}  // namespace kern::gpu

@@ -1,0 +1,329 @@
+// A convolution's way back. dy: dL/d(what the stage's pointwise ops got), at the size after pooling.
+#pragma once
+#include "below.cuh"
+#include "convolve.cuh"
+
+namespace kern::gpu {
+
+/// dL/d(convolution before the pool) of 4 channels at (i, j): dy where that place won its window, else 0, as
+/// outside the picture. dy, argmax: of one sample; channel: a multiple of 4.
+template <class T>
+__device__ Vec<T> unpooled(const Contraction& c, const T* dy, const WindowIndex* argmax, int i, int j,
+                           int channel) {
+  Vec<T> g{};
+  if (i < 0 || j < 0 || i >= c.out_h() * c.pool_h || j >= c.out_w() * c.pool_w) return g;
+  const unsigned row = unsigned(i), column = unsigned(j), high = unsigned(c.pool_h),
+                 wide = unsigned(c.pool_w);
+  const int e = c.out_origin() + int(row / high) * c.out_pitch() + int(column / wide) * c.cols + channel;
+  g = load(dy + e);
+  if (!c.pooled()) return g;
+  const IndexVec won = load(argmax + e);
+  const int here = int(row % high * wide + column % wide);
+#pragma unroll
+  for (int l = 0; l < vec_size; ++l)
+    if (won.at[l] != here) g.at[l] = T(0);
+  return g;
+}
+
+/// dx for a stride of 1, taken back through the stage below: a convolution of dL/d(convolution) with the
+/// kernel turned. A block has a SlidingTile; a thread a run of pixels.
+template <class T, int Channels, class D, class Under>
+__global__ void __launch_bounds__(256)
+    convolve_data_gradient(D d, SlidingTile tile, int first, BackwardPass<T> p, Under below, Draw draw) {
+  const Contraction c = d.get();
+  Border around = border(below);
+  if constexpr (D::complete) {
+    around = known_border<Under>;
+    constexpr SlidingTile known =
+        tile_of(backward_sliding(D::value, known_border<Under>.h, known_border<Under>.w), sizeof(T));
+    tile = known;
+  }
+  const Sliding s = backward_sliding(c, around.h, around.w);
+  const SlidingTile t = tile;
+  const SlidingPlace at(s, t);
+  constexpr int Wide = pixels_a_thread;
+
+  T* const staged_g = block_memory<T>();
+  T* const staged_w = staged_g + t.in_elements(s);
+  const T* const dy = p.dy + std::ptrdiff_t(at.sample) * c.out_size();
+  const WindowIndex* const argmax =
+      c.pooled() ? p.argmax + std::ptrdiff_t(at.sample) * c.out_size() : nullptr;
+  T sum[1][Wide][Channels] = {};
+  for (int o0 = 0; o0 < c.cols; o0 += t.depth)
+    for (int a = 0; a < c.kh; ++a) {
+      stage_picture(s, t, [&](int to, int row, int column, int channel) {
+        store(staged_g + to, unpooled(c, dy, argmax, around.h + at.row + row - a,
+                                      around.w + at.column * Wide + column - (c.kw - 1), o0 + channel));
+      });
+      // Two fours of output channels by as many input channels as a warp has: its loads are whole sectors,
+      // and few of its stores fall on one bank.
+      const unsigned wide = unsigned(t.channels), side = t.depth % 8 == 0 ? 2 : 1;
+      for (unsigned e = threadIdx.x; e < unsigned(c.kw * t.depth) / vec_size * wide; e += blockDim.x) {
+        const unsigned far = e / side / wide, fours = unsigned(t.depth) / vec_size / side;
+        const int k = int(e / side % wide), o = int(far % fours * side + e % side) * vec_size,
+                  b = int(far / fours);
+        const int channel = at.channel + k;
+        const Vec<T> w =
+            channel < c.ci
+                ? load(p.w.weight + std::ptrdiff_t((a * c.kw + c.kw - 1 - b) * c.ci + channel) * c.cols + o0 +
+                       o)
+                : Vec<T>{};
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l) staged_w[(b * t.depth + o + l) * t.channels + k] = w.at[l];
+      }
+      __syncthreads();
+      if (!at.idle)
+        slide(s, t, t.depth, staged_g + (at.my_row * t.in_columns(s) + at.my_column * Wide) * t.pitch(s),
+              staged_w + at.my_channel, sum);
+      __syncthreads();
+    }
+  if (at.idle) return;
+
+  const int row = around.h + at.row + at.my_row;
+  const std::ptrdiff_t sample = std::ptrdiff_t(at.sample) * c.in_size();
+#pragma unroll
+  for (int q = 0; q < Wide; ++q) {
+    const int column = around.w + (at.column + at.my_column) * Wide + q;
+    if (column >= c.w - around.w) break;
+#pragma unroll
+    for (int l0 = 0; l0 < Channels; l0 += vec_size) {
+      const int channel = at.channel + at.my_channel + l0 / vec_size * t.channel_step(s),
+                e = (row * c.w + column) * c.ci + channel;
+      if (channel >= c.ci) break;
+      Vec<T> v;
+#pragma unroll
+      for (int l = 0; l < vec_size; ++l) v.at[l] = sum[0][q][l0 + l];
+      if (c.ci % vec_size == 0) {
+        put(p.dx + sample + e, undo(below, v, p.x + sample, first + at.sample, e, draw));
+      } else {  // the net's input
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l)
+          if (channel + l < c.ci) p.dx[sample + e + l] = v.at[l];
+      }
+    }
+  }
+}
+
+/// dx for any stride: a thread has one input pixel, 4 of its channels, and sums in the order of kernel taps
+/// and channels.
+template <class T, class D, class Under>
+__global__ void convolve_strided_data_gradient(D d, int first, int n, BackwardPass<T> p, Under below,
+                                               Draw draw) {
+  const Contraction c = d.get();
+  const int groups = parts_of(c.ci, vec_size);
+  const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int channel = int(item % groups) * vec_size;
+  const long place = item / groups;
+  const int column = int(place % c.w), row = int(place / c.w % c.h), sample = int(place / c.w / c.h);
+  if (sample >= n) return;
+  const int some = least(vec_size, c.ci - channel);
+  const T* const dy = p.dy + std::ptrdiff_t(sample) * c.out_size();
+  const WindowIndex* const argmax = c.pooled() ? p.argmax + std::ptrdiff_t(sample) * c.out_size() : nullptr;
+  Vec<T> sum{};
+  for (int a = 0; a < c.kh; ++a) {
+    if (row < a || (row - a) % c.stride_h != 0) continue;
+    for (int b = 0; b < c.kw; ++b) {
+      if (column < b || (column - b) % c.stride_w != 0) continue;
+      const T* const w = p.w.weight + std::ptrdiff_t((a * c.kw + b) * c.ci + channel) * c.cols;
+      for (int o = 0; o < c.cols; o += vec_size) {
+        const Vec<T> g = unpooled(c, dy, argmax, (row - a) / c.stride_h, (column - b) / c.stride_w, o);
+#pragma unroll
+        for (int k = 0; k < vec_size; ++k) {
+          if (k >= some) break;
+          const Vec<T> v = load(w + k * c.cols + o);
+#pragma unroll
+          for (int l = 0; l < vec_size; ++l) sum.at[k] += g.at[l] * v.at[l];
+        }
+      }
+    }
+  }
+  const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size();
+  const int e = (row * c.w + column) * c.ci + channel;
+  if (c.ci % vec_size == 0) {
+    put(p.dx + in + e, undo(below, sum, p.x + in, first + sample, e, draw));
+  } else {  // the net's input
+#pragma unroll
+    for (int k = 0; k < vec_size; ++k)
+      if (k < some) p.dx[in + e + k] = sum.at[k];
+  }
+}
+
+/// Part blockIdx.y of dw, [k][cols], and behind it of db, [cols], over its share of n samples: a block has a
+/// GradientTile.
+template <class T, int Each, class D>
+__global__ void __launch_bounds__(256)
+    convolve_weight_gradient(D d, GradientTile tile, int n, BackwardPass<T> p) {
+  const Contraction c = d.get();
+  if constexpr (D::complete) {
+    constexpr GradientTile known = gradient_tile_of(D::value, sizeof(T));
+    tile = known;
+  }
+  const GradientTile t = tile;
+  const bool fours = c.ci % vec_size == 0;
+  const int pitch = t.pitch(c), in_columns = t.in_columns(c);
+  const int tiles_across = t.channel_tiles(c), tiles_deep = t.depth_tiles(c);
+  const int o0 = int(blockIdx.x) % tiles_across * t.channels,
+            c0 = int(blockIdx.x) / tiles_across % tiles_deep * t.depth,
+            a0 = int(blockIdx.x) / tiles_across / tiles_deep * t.taps;
+
+  const int apart = t.threads_apart(c), groups = t.channels / Each;
+  const int split = int(threadIdx.x) / apart, mine = int(threadIdx.x) % apart;
+  const int channel = mine % groups * vec_size, quad = mine / groups % t.quads(c),
+            tap = mine / groups / t.quads(c);
+  const int run = quad * 4;  // along (column of the kernel, input channel)
+  const int offset = fours ? run / t.depth * pitch + run % t.depth : run;
+  const bool sums_bias = quad == 0 && tap == 0 && a0 == 0 && c0 == 0;
+
+  T* const staged_x = block_memory<T>();
+  T* const staged_g = staged_x + t.in_elements(c);
+  T sum[4][Each] = {}, bias[Each] = {};
+  const int across = t.bands_across(c), bands = t.bands_down(c) * across;
+  const int units = n * bands, parts = int(gridDim.y);
+  const int last = int(long(units) * (blockIdx.y + 1) / parts);
+  for (int unit = int(long(units) * blockIdx.y / parts); unit < last; ++unit) {
+    const int sample = unit / bands, top = unit % bands / across * t.rows,
+              left = unit % bands % across * t.columns;
+    const T* const x = p.x + std::ptrdiff_t(sample) * c.in_size();
+    const T* const dy = p.dy + std::ptrdiff_t(sample) * c.out_size();
+    const WindowIndex* const argmax = c.pooled() ? p.argmax + std::ptrdiff_t(sample) * c.out_size() : nullptr;
+    const unsigned step = fours ? vec_size : 1, in_pieces = unsigned(t.depth) / step;
+    for (unsigned e = threadIdx.x; e < unsigned(t.in_rows(c) * in_columns) * in_pieces; e += blockDim.x) {
+      const unsigned on = e / in_pieces;
+      const int k = int(e % in_pieces * step), place = int(on);
+      const int h = top * c.stride_h + a0 + int(on / unsigned(in_columns)),
+                w = left * c.stride_w + int(on % unsigned(in_columns));
+      const bool inside = h < c.h && w < c.w && c0 + k < c.ci;
+      const T* const from = x + (h * c.w + w) * c.ci + c0 + k;
+      if (fours)
+        store(staged_x + place * pitch + k, inside ? load(from) : Vec<T>{});
+      else
+        staged_x[place * pitch + k] = inside ? *from : T(0);
+    }
+    if (!fours && threadIdx.x < vec_size) staged_x[t.in_rows(c) * in_columns * pitch + int(threadIdx.x)] = 0;
+    const unsigned pieces = unsigned(t.channels) / vec_size, wide = unsigned(t.columns);
+    for (unsigned e = threadIdx.x; e < unsigned(t.rows) * wide * pieces; e += blockDim.x) {
+      const int o = o0 + int(e % pieces) * vec_size;
+      const unsigned place = e / pieces;
+      store(staged_g + e * vec_size,
+            o < c.cols ? unpooled(c, dy, argmax, top + int(place / wide), left + int(place % wide), o)
+                       : Vec<T>{});
+    }
+    __syncthreads();
+    if (a0 + tap < c.kh) {
+      for (int i = 0; i < t.rows; ++i) {
+        const T* from =
+            staged_x + ((i * c.stride_h + tap) * in_columns + split * c.stride_w) * pitch + offset;
+        const T* g = staged_g + (i * t.columns + split) * t.channels + channel;
+        for (int j = split; j < t.columns; j += t.splits) {
+          T in[4], out[Each];
+          if (fours) {
+            const Vec<T> v = load(from);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) in[k] = v.at[k];
+          } else {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) in[k] = from[k];
+          }
+#pragma unroll
+          for (int l = 0; l < Each; l += vec_size) {
+            const Vec<T> v = load(g + l / vec_size * t.channel_step());
+#pragma unroll
+            for (int m = 0; m < vec_size; ++m) out[l + m] = v.at[m];
+          }
+#pragma unroll
+          for (int k = 0; k < 4; ++k)
+#pragma unroll
+            for (int l = 0; l < Each; ++l) sum[k][l] += in[k] * out[l];
+          if (sums_bias) {
+#pragma unroll
+            for (int l = 0; l < Each; ++l) bias[l] += out[l];
+          }
+          from += t.splits * c.stride_w * pitch;
+          g += t.splits * t.channels;
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  if (t.splits > 1) {  // the first split's threads add up the others' sums, in order
+    T* const all = staged_x;
+    const int threads = int(blockDim.x);
+    const auto add = [&](T& value, int slot) {
+      for (int q = 1; q < t.splits; ++q) value += all[slot * threads + q * apart + mine];
+    };
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+#pragma unroll
+      for (int l = 0; l < Each; ++l) all[(k * Each + l) * threads + int(threadIdx.x)] = sum[k][l];
+    __syncthreads();
+    if (split == 0) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+#pragma unroll
+        for (int l = 0; l < Each; ++l) add(sum[k][l], k * Each + l);
+    }
+    __syncthreads();
+    if (sums_bias) {
+#pragma unroll
+      for (int l = 0; l < Each; ++l) all[l * threads + int(threadIdx.x)] = bias[l];
+    }
+    __syncthreads();
+    if (split == 0 && sums_bias) {
+#pragma unroll
+      for (int l = 0; l < Each; ++l) add(bias[l], l);
+    }
+  }
+  if (split > 0) return;
+  const auto four = [](const T* from) {
+    Vec<T> v;
+#pragma unroll
+    for (int m = 0; m < vec_size; ++m) v.at[m] = from[m];
+    return v;
+  };
+  T* const part = p.dw + std::ptrdiff_t(blockIdx.y) * (c.weight_size() + c.cols);
+#pragma unroll
+  for (int l = 0; l < Each; l += vec_size) {
+    const int o = o0 + channel + l / vec_size * t.channel_step();
+    if (o >= c.cols) break;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int b = (run + k) / t.depth, in = c0 + (run + k) % t.depth;
+      if (a0 + tap < c.kh && b < c.kw && in < c.ci)
+        put(part + std::ptrdiff_t(((a0 + tap) * c.kw + b) * c.ci + in) * c.cols + o, four(sum[k] + l));
+    }
+    if (sums_bias) put(part + c.weight_size() + o, four(bias + l));
+  }
+}
+
+/// What a contraction's parts are added up to: `weights` elements to dw, and `biases` behind them to db.
+template <class T>
+struct Gathering {
+  const T* parts;
+  int count, weights, biases;
+  T* dw;
+  T* db;  // null: none
+};
+template <class T>
+struct Gatherings {
+  static constexpr int most = 16;
+  Gathering<T> at[most];
+  int count = 0;
+};
+
+/// One element of one of them a thread: blockIdx.y says which. The parts are added in order.
+template <class T>
+__global__ void gather_parts(Gatherings<T> all) {
+  const Gathering<T> g = all.at[blockIdx.y];
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x), step = g.weights + g.biases;
+  if (i >= step || (i >= g.weights && !g.db)) return;
+  T sum = g.parts[i];
+#pragma unroll 8
+  for (int p = 1; p < g.count; ++p) sum += g.parts[std::ptrdiff_t(p) * step + i];
+  if (i < g.weights)
+    g.dw[i] = sum;
+  else
+    g.db[i - g.weights] = sum;
+}
+
+}  // namespace kern::gpu
