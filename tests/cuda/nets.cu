@@ -1,0 +1,70 @@
+// Two nets in training, and what they make of samples: all kernels that these need, for what ptxas and a
+// profiler say about them.
+//   nets lenet|cifar10 train|evaluate BATCH TIMES
+// Training begins with a step of one sample, for what only a first step does.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "kern/cuda/cuda.hpp"
+#include "kern/kern.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+
+namespace {
+
+using LeNet = Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 32, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
+                         Flatten, Linear<4608, 128>, ReLU, Dropout<0.5>, Linear<128, 10>, LogSoftmax>;
+using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
+                           Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
+
+template <int C, int H, int W>
+struct Samples {
+  explicit Samples(int n) : images(randn<float, Shape<dyn, C, H, W>>(Seed{1}, n)) {
+    for (int i = 0; i < n; ++i) labels.push_back(i % 10);
+  }
+  Tensor<float, Shape<dyn, C, H, W>> images;
+  std::vector<std::int32_t> labels;
+};
+
+template <class Net, int C, int H, int W>
+void run(bool train, int n, int times) {
+  Model<Net, Input<C, H, W>, Cuda> model{Seed{0}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.9}};
+  if (train) {
+    const Samples<C, H, W> one(1);
+    trainer.step(one.images, one.labels);
+  }
+  const Samples<C, H, W> batches[]{Samples<C, H, W>(n)};
+  for (int i = 0; i < times; ++i) {
+    if (train) {
+      std::printf("loss %.9g\n", double(trainer.step(batches[0].images, batches[0].labels)));
+    } else {
+      const double score = double(model.predict(batches[0].images)(0, 0));
+      std::printf("loss %.9g, first score %.9g\n", trainer.evaluate(batches).loss, score);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::vector<std::string_view> arguments(argv, argv + argc);
+  const bool given = argc == 5, lenet = given && arguments[1] == "lenet",
+             train = given && arguments[2] == "train";
+  const int n = given ? std::atoi(argv[3]) : 0, times = given ? std::atoi(argv[4]) : -1;
+  if ((!lenet && (!given || arguments[1] != "cifar10")) || (!train && arguments[2] != "evaluate") || n < 1 ||
+      times < 0) {
+    std::fputs("usage: nets lenet|cifar10 train|evaluate BATCH TIMES\n", stderr);
+    return 2;
+  }
+  if (lenet)
+    run<LeNet, 1, 28, 28>(train, n, times);
+  else
+    run<Cifar10, 3, 32, 32>(train, n, times);
+} catch (const Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
