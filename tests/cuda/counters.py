@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""What each kernel of a training step does, counted by a runtime that simulates GPUs, against a table.
+
+    counters.py check TABLE PROGRAM [NET BATCH]   fails where a kernel has become worse than in the table
+    counters.py rewrite TABLE PROGRAM             makes the table anew
+    counters.py markdown TABLE                    the table for a document
+
+PROGRAM is that of nets.cu; LD_LIBRARY_PATH leads to the runtime. A kernel's template arguments are left out, and all
+its launches of a step are added up."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+CASES = [("lenet", 64), ("cifar10", 64)]
+# sectors: of 32 bytes of global memory, and how many times the least that would do; wavefronts: of shared memory,
+# likewise; fma: multiply-adds among all instructions, in percent; read, written: bytes of global memory, each once a
+# launch.
+COLUMNS = ["launches", "fma", "sectors", "over_least", "wavefronts_over_least", "read", "written"]
+TOTAL = "all"
+
+
+def short_name(kernel):
+    """void kern::gpu::convolve<float, ...>(...) -> convolve"""
+    before = re.sub(r"^void ", "", kernel).split("<")[0].split("(")[0]
+    return before.split("::")[-1]
+
+
+def profile(program, net, batch, times):
+    """-> name -> sums of what its launches did."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "counters.json"
+        command = [program, net, "train", str(batch), str(times)]
+        r = subprocess.run(command, env={**os.environ, "PTXCPU_PROFILE": str(file)}, capture_output=True, text=True)
+        if r.returncode:
+            sys.exit(f"{' '.join(command)} exits with {r.returncode}: {r.stdout}{r.stderr}")
+        if not file.exists():
+            sys.exit("the runtime counts nothing: it is none that simulates GPUs")
+        kernels = json.loads(file.read_text())["kernels"]
+    sums = {}
+    for k in kernels:
+        counts = k["thread_instructions"]
+        instructions = {c: n for c, n in counts.items() if not c.startswith("mma_flops") and c != "local_bytes"}
+        traffic = lambda space, field: sum(k.get(f"{space}_{a}", {}).get(field, 0) for a in ("load", "store", "atomic"))
+        one = {
+            "launches": k["launches"], "instructions": sum(instructions.values()),
+            "fma": sum(n for c, n in instructions.items() if c.endswith("_fma")),
+            "sectors": traffic("global", "sectors"), "least_sectors": traffic("global", "ideal"),
+            "wavefronts": traffic("shared", "wavefronts"), "least_wavefronts": traffic("shared", "ideal"),
+            "read": k["unique_read_bytes"], "written": k["unique_write_bytes"],
+        }
+        for name in (short_name(k["kernel"]), TOTAL):
+            into = sums.setdefault(name, dict.fromkeys(one, 0))
+            for field, n in one.items():
+                into[field] += n
+    return sums
+
+
+def count(program, net, batch):
+    """-> name -> row of COLUMNS, for one step: a run with it less a run without."""
+    before, after = profile(program, net, batch, 0), profile(program, net, batch, 1)
+    rows = {}
+    for name, sums in after.items():
+        step = {field: n - before.get(name, {}).get(field, 0) for field, n in sums.items()}
+        if not step["launches"]:
+            continue
+        rows[name] = {
+            "launches": step["launches"], "fma": round(100 * step["fma"] / max(step["instructions"], 1), 2),
+            "sectors": step["sectors"], "over_least": round(step["sectors"] / max(step["least_sectors"], 1), 3),
+            "wavefronts_over_least": round(step["wavefronts"] / max(step["least_wavefronts"], 1), 3),
+            "read": step["read"], "written": step["written"],
+        }
+    return rows
+
+
+def worse(case, expected, got):
+    """-> what is worse in `got` than in the table's rows, a line each."""
+    lines = [f"{case} {name}: in the table with {row['launches']} launches, now there are none"
+             for name, row in expected.items() if name not in got]
+    for name, row in got.items():
+        if name not in expected:
+            lines.append(f"{case} {name}: {row['launches']} launches, the table has none")
+            continue
+        for column in COLUMNS:
+            want, have = expected[name][column], row[column]
+            limit = want if column == "launches" else want * 1.01
+            if have < want - 1 if column == "fma" else have > limit:
+                lines.append(f"{case} {name}: {column.replace('_', ' ')} should be {want}, is {have}")
+    return lines
+
+
+def read_table(path):
+    """-> case -> name -> row."""
+    table = {}
+    for line in path.read_text().splitlines()[1:]:
+        net, batch, name, *values = line.split()
+        numbers = [float(v) if "." in v else int(v) for v in values]
+        table.setdefault(f"{net} {batch}", {})[name] = dict(zip(COLUMNS, numbers, strict=True))
+    return table
+
+
+def write_table(path, table):
+    cells = [["net", "batch", "kernel", *COLUMNS]]
+    for case, rows in table.items():
+        for name in sorted(rows, key=lambda n: (n == TOTAL, n)):
+            cells.append([*case.split(), name, *(str(rows[name][c]) for c in COLUMNS)])
+    width = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    path.write_text("".join("  ".join(c.ljust(w) for c, w in zip(row, width)).rstrip() + "\n" for row in cells))
+
+
+def markdown(table):
+    lines = ["| net, batch | kernel | launches | multiply-adds | sectors over least | wavefronts over least | read, MB | written, MB |",
+             "|---|---|---|---|---|---|---|---|"]
+    for case, rows in table.items():
+        for name, r in rows.items():
+            over = f"{r['wavefronts_over_least']:.2f}" if r["wavefronts_over_least"] else ""
+            lines.append(f"| {case.replace(' ', ', ')} | {name if name == TOTAL else f'`{name}`'} | {r['launches']} | {r['fma']:.0f} % | "
+                         f"{r['over_least']:.2f} | {over} | {r['read'] / 1e6:.2f} | {r['written'] / 1e6:.2f} |")
+    return "\n".join(lines)
+
+
+def main(command, table, *rest):
+    path = pathlib.Path(table)
+    if command == "markdown":
+        print(markdown(read_table(path)))
+    elif command == "rewrite":
+        write_table(path, {f"{net} {batch}": count(rest[0], net, batch) for net, batch in CASES})
+    elif command == "check":
+        program, *case = rest
+        known = read_table(path)
+        lines = []
+        for net, batch in [case] if case else CASES:
+            lines += worse(f"{net} {batch}", known.get(f"{net} {batch}", {}), count(program, net, batch))
+        if lines:
+            sys.exit("\n".join(lines))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
