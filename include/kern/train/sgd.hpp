@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "../core/error.hpp"
 #include "../core/memory.hpp"
@@ -46,11 +47,13 @@ struct Sgd {
   void update(Backend& backend, Memory& parameters, const Memory& gradients, State<Memory>& state) const {
     using T = typename Memory::Element;
     const bool first = state.velocity.size() == 0;
-    if (momentum != 0 && first) state.velocity = backend.template allocate<T>(parameters.size());
+    Memory fresh;  // kept once the step is done: one that fails is not the first
+    if (momentum != 0 && first) fresh = backend.template allocate<T>(parameters.size());
     const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, first};
-    T *w = parameters.data(), *v = momentum != 0 ? state.velocity.data() : nullptr;
+    T *w = parameters.data(), *v = momentum == 0 ? nullptr : first ? fresh.data() : state.velocity.data();
     const T* g = gradients.data();
     backend.update(parameters.size(), op, w, g, v);
+    if (fresh.size()) state.velocity = std::move(fresh);
   }
 };
 

@@ -1,0 +1,25 @@
+# Runs a program with the 1st, 2nd, ... call of a kind failing, until none fails any more (status 4). Each time it
+# must end with status 3 and print MATCH.
+#   cmake -DPROGRAM=<file> -DKIND=malloc [-DCODE=1] -DMATCH=<regex> -DLEAST=<number> -P each_failure.cmake
+# CODE: CUDA's number of the error. LEAST: so many calls there are at least.
+cmake_minimum_required(VERSION 3.22)
+set(code "")
+if(CODE)
+  set(code ":${CODE}")
+endif()
+set(failures 0)
+foreach(n RANGE 1 1000)
+  set(ENV{PTXCPU_FAIL} ${KIND}:${n}${code})
+  execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status STREQUAL 4)
+    break()
+  elseif(NOT status STREQUAL 3 OR NOT output MATCHES "${MATCH}")
+    message("${output}")
+    message(FATAL_ERROR "$ENV{PTXCPU_FAIL}: should end with status 3 and print '${MATCH}', but ended with: ${status}")
+  endif()
+  set(failures ${n})
+endforeach()
+if(failures LESS LEAST OR n EQUAL 1000)
+  message(FATAL_ERROR "${KIND}: expected ${LEAST} to 999 calls that can fail, got ${failures}")
+endif()
+message("${failures} calls failed, one at a time")
