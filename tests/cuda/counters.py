@@ -2,8 +2,8 @@
 """What each kernel of a training step does, counted by a runtime that simulates GPUs, against a table.
 
     counters.py check TABLE PROGRAM [NET BATCH]   fails where a kernel has become worse than in the table
-    counters.py rewrite TABLE PROGRAM             makes the table anew
-    counters.py markdown TABLE                    the table for a document
+    counters.py rewrite TABLE PROGRAM DOCUMENT    makes the table anew, there and in the document
+    counters.py markdown TABLE [DOCUMENT]         the table as Markdown; with DOCUMENT, whether it has that
 
 PROGRAM is that of nets.cu; LD_LIBRARY_PATH leads to the runtime. A kernel's template arguments are left out, and all
 its launches of a step are added up."""
@@ -116,18 +116,25 @@ def markdown(table):
              "|---|---|---|---|---|---|---|---|"]
     for case, rows in table.items():
         for name, r in rows.items():
-            over = f"{r['wavefronts_over_least']:.2f}" if r["wavefronts_over_least"] else ""
-            lines.append(f"| {case.replace(' ', ', ')} | {name if name == TOTAL else f'`{name}`'} | {r['launches']} | {r['fma']:.0f} % | "
-                         f"{r['over_least']:.2f} | {over} | {r['read'] / 1e6:.2f} | {r['written'] / 1e6:.2f} |")
+            over = [f"{r[c]:.2f}" if r[c] else "" for c in ("over_least", "wavefronts_over_least")]
+            cells = [case.replace(" ", ", "), name if name == TOTAL else f"`{name}`", r["launches"], f"{r['fma']:.0f} %",
+                     *over, f"{r['read'] / 1e6:.2f}", f"{r['written'] / 1e6:.2f}"]
+            lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
 
 def main(command, table, *rest):
     path = pathlib.Path(table)
     if command == "markdown":
-        print(markdown(read_table(path)))
+        text = markdown(read_table(path))
+        print(text)
+        if rest and text not in pathlib.Path(rest[0]).read_text():
+            sys.exit(f"{rest[0]} has another table")
     elif command == "rewrite":
-        write_table(path, {f"{net} {batch}": count(rest[0], net, batch) for net, batch in CASES})
+        program, document = rest[0], pathlib.Path(rest[1])
+        old = markdown(read_table(path))
+        write_table(path, {f"{net} {batch}": count(program, net, batch) for net, batch in CASES})
+        document.write_text(document.read_text().replace(old, markdown(read_table(path))))
     elif command == "check":
         program, *case = rest
         known = read_table(path)
