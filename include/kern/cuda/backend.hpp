@@ -4,11 +4,14 @@
 #pragma once
 #ifdef __CUDACC__
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "convolve_back.cuh"
 #include "copy.hpp"
@@ -16,6 +19,8 @@
 #include "elementwise.cuh"
 #include "log_softmax.cuh"
 #include "memory.hpp"
+#include "recording.hpp"
+#include "upload.hpp"
 #include "window.cuh"
 
 namespace kern::gpu {
@@ -23,7 +28,17 @@ namespace kern::gpu {
 template <class T>
 class Backend {
  public:
-  explicit Backend(const Cuda& where) : where_(where), done_(most_counted_tiles, where) {}
+  explicit Backend(const Cuda& where)
+      : where_(where),
+        done_(most_counted_tiles, where),
+        block_(1, where),
+        loss_(1, where),
+        loss_on_host_(1),
+        loss_is_there_(where.device),
+        recorder_(where.device),
+        samples_up_(where),
+        labels_up_(where),
+        block_up_(where) {}
 
   static constexpr int threads() { return 1; }
   /// Four elements are loaded at once.
@@ -38,6 +53,7 @@ class Backend {
   using Memory = Buffer<U>;
   template <class U>
   Memory<U> allocate(std::size_t n) {
+    ++allocated_;
     return Buffer<U>(n, where_);
   }
 
@@ -80,34 +96,98 @@ class Backend {
   }
   const std::int32_t* labels(std::span<const std::int32_t> l) {
     if (labels_.size() < l.size()) labels_ = allocate<std::int32_t>(l.size());
-    copy_to_device(labels_.data(), where_, l.data(), l.size_bytes());
+    labels_up_.send(labels_.data(), where_, l.data(), l.size_bytes());
     return labels_.data();
   }
   void load(const Entry& e, const T* samples, T* x, int n) {
     const std::size_t count = std::size_t(n) * std::size_t(e.size());
     const bool as_it_is = (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
     if (!as_it_is && samples_.size() < count) samples_ = allocate<T>(count);
-    copy_to_device(as_it_is ? x : samples_.data(), where_, samples, count * sizeof(T));
+    samples_up_.send(as_it_is ? x : samples_.data(), where_, samples, count * sizeof(T));
     if (!as_it_is)
       run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples_.data(),
           x);
+  }
+
+  /// What the kernels of a step are told by way of the device's memory, for their arguments are recorded:
+  /// before begin() the optimizer's numbers, with it the step's.
+  template <class Op>
+  void set_update(const Op& op) {
+    static_assert(sizeof op <= sizeof on_host_block_.update && alignof(Op) <= 16);
+    std::memcpy(on_host_block_.update, &op, sizeof op);
+  }
+  void begin(const Draw& draw) {
+    gatherings_ = {};  // of a step that failed
+    on_host_block_.step = draw.step;
+    block_up_.send(block_.data(), where_, &on_host_block_, sizeof on_host_block_);
+  }
+
+  /// A training step on n samples: forward(), which ends with mean() of the losses, then backward(), which
+  /// ends with update(). -> the loss, as soon as it is there: the rest may still be going on. Both are
+  /// graphs, made the second time that n is seen; if the loss is not finite, update() changes nothing.
+  class Recordings {
+    friend class Backend;
+    struct Size {
+      int n;
+      Recording forward, backward;
+    };
+    std::vector<Size> sizes;
+    std::size_t allocated = 0;  // pointers in the recordings are good as long as nothing is allocated
+  };
+  template <class F, class G>
+  double step(Recordings& all, int n, F&& forward, G&& backward) {
+    if (all.allocated != allocated_) all.sizes.clear(), all.allocated = allocated_;
+    auto size = std::find_if(all.sizes.begin(), all.sizes.end(), [&](const auto& s) { return s.n == n; });
+    const bool first = size == all.sizes.end();
+    if (!first && !size->forward) {
+      Recording f = record(forward), g = record(backward);
+      size->forward = std::move(f), size->backward = std::move(g);
+    }
+    if (first)
+      in_step(forward);
+    else
+      size->forward.play(where_);
+    loss_is_there_.record(where_);
+    if (first)
+      in_step(backward);
+    else
+      size->backward.play(where_);
+    loss_is_there_.synchronize();
+    if (first && all.allocated == allocated_) {
+      if (all.sizes.size() == most_sizes) all.sizes.erase(all.sizes.begin());
+      all.sizes.push_back({n, {}, {}});
+    }
+    return loss_on_host_[0];
   }
 
   template <class F>
   void chunks(int n, int, F&& f) {
     f(Slice{0, n, 0}, 0);
   }
+  /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
   template <class F>
-  void rows(int n, const F& f) {
-    run("each_row", std::size_t(n), each_row<F>, n, f);
+  double mean(int n, const F& row, const T* each) {
+    launch("mean_of_rows", mean_of_rows<T, F>, Grid{dim3(1), dim3(mean_threads)}, where_, n, row, each,
+           loss_.data());
+    {
+      const OnDevice on(where_);
+      check(cudaMemcpyAsync(loss_on_host_.data(), loss_.data(), sizeof(double), cudaMemcpyDeviceToHost,
+                            where_.stream),
+            "cudaMemcpyAsync(8 bytes, device ", where_.device, " to host)");
+    }
+    if (in_step_) return 0;
+    synchronize(where_);
+    return loss_on_host_[0];
   }
+  /// op(w[i], g[i], v[i]) with the op that set_update() was told.
   template <class Op>
-  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
-    run("update", n, update_each<T, Op>, n, op, w, g, v);
+  void update(std::size_t n, const Op&, T* w, const T* g, T* v) {
+    run("update", n, update_each<T, Op>, n, block_.data(), loss_.data(), w, g, v);
   }
 
   template <class D, class Chain>
-  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, Draw at) {
+    const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
     const int n = s.count();
@@ -136,7 +216,8 @@ class Backend {
 
   /// dL/dy -> dL/d(what the stage's pointwise ops got), in place: for the last stage. The others' came so.
   template <class D, class Chain>
-  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw draw) {
+  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw at) {
+    const StepDraw draw = by_block(at);
     const auto c = d.get();
     const int size = c.out_size(), n = s.count();
     run("undo_chain", items(n, 1, 1, size / vec_size), undo_chain<T, Below<D, Chain>>,
@@ -146,7 +227,8 @@ class Backend {
   void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
 
   template <bool DataGradient, class D, class Under>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Under& below, Draw draw) {
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Under& below, Draw at) {
+    const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
     const int n = s.count();
@@ -213,6 +295,27 @@ class Backend {
   }
 
  private:
+  static constexpr std::size_t most_sizes = 8;
+  StepDraw by_block(const Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
+  /// f() is part of a step.
+  template <class F>
+  void in_step(F&& f) {
+    struct Guard {
+      bool& flag;
+      ~Guard() { flag = false; }
+    } guard{in_step_};
+    in_step_ = true;
+    f();
+  }
+  template <class F>
+  Recording record(F&& f) {
+    struct Guard {
+      Cuda &where, before;
+      ~Guard() { where = before; }
+    } guard{where_, where_};
+    where_ = recorder_.where();
+    return Recording(where_, [&] { in_step(f); });
+  }
   static std::size_t items(int n, int h, int w, int groups) {
     return std::size_t(n) * std::size_t(h) * std::size_t(w) * std::size_t(groups);
   }
@@ -268,6 +371,15 @@ class Backend {
   Memory<T> scratch_, samples_;
   Memory<unsigned> done_;  // a count for each tile of a linear layer
   Gatherings<T> gatherings_;
+  StepBlock on_host_block_{};
+  Memory<StepBlock> block_;
+  Memory<double> loss_;
+  PinnedBuffer<double> loss_on_host_;
+  Event loss_is_there_;
+  Stream recorder_;  // recordings are made on it, for the default stream can't be recorded
+  Upload samples_up_, labels_up_, block_up_;
+  std::size_t allocated_ = 0;
+  bool in_step_ = false;
   Memory<std::int32_t> labels_;
   mutable PinnedBuffer<std::byte> on_host_;  // what was fetched last
 };

@@ -64,7 +64,8 @@ __device__ Vec<T> undo(NoBelow, const Vec<T>& dy, const T*, int, int, Draw) {
 
 /// The same for a whole batch, in place: four elements a thread.
 template <class T, class Under>
-__global__ void undo_chain(Under below, int first, int n, int size, const T* y, T* dy, Draw draw) {
+__global__ void undo_chain(Under below, int first, int n, int size, const T* y, T* dy, StepDraw at_step) {
+  const Draw draw = at_step;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int e = int(item % (size / vec_size)) * vec_size, sample = int(item / (size / vec_size));
   if (sample >= n) return;

@@ -96,7 +96,8 @@ __device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
 /// PH x PW: the pool's window, 1 x 1 for none. tile: used where D does not know all numbers.
 template <class T, int PH, int PW, int Channels, class D, class Chain>
 __global__ void __launch_bounds__(256)
-    convolve(D d, SlidingTile tile, int first, ForwardPass<T> p, Chain chain, Draw draw) {
+    convolve(D d, SlidingTile tile, int first, ForwardPass<T> p, Chain chain, StepDraw at_step) {
+  const Draw draw = at_step;
   const Contraction c = d.get();
   const Sliding s = forward_sliding(c);
   if constexpr (D::complete) {

@@ -29,7 +29,9 @@ __device__ Vec<T> unpooled(const Contraction& c, const T* dy, const WindowIndex*
 /// kernel turned. A block has a SlidingTile; a thread a run of pixels.
 template <class T, int Channels, class D, class Under>
 __global__ void __launch_bounds__(256)
-    convolve_data_gradient(D d, SlidingTile tile, int first, BackwardPass<T> p, Under below, Draw draw) {
+    convolve_data_gradient(D d, SlidingTile tile, int first, BackwardPass<T> p, Under below,
+                           StepDraw at_step) {
+  const Draw draw = at_step;
   const Contraction c = d.get();
   Border around = border(below);
   if constexpr (D::complete) {
@@ -108,7 +110,8 @@ __global__ void __launch_bounds__(256)
 /// and channels.
 template <class T, class D, class Under>
 __global__ void convolve_strided_data_gradient(D d, int first, int n, BackwardPass<T> p, Under below,
-                                               Draw draw) {
+                                               StepDraw at_step) {
+  const Draw draw = at_step;
   const Contraction c = d.get();
   const int groups = parts_of(c.ci, vec_size);
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;

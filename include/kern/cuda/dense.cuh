@@ -89,7 +89,8 @@ __device__ void each_four(int first_row, int first_column, const T (&sum)[8][4],
 template <class T, class Chain>
 __global__ void __launch_bounds__(dense_threads)
     dense_forward(Dense d, int first, int n, ForwardPass<T> p, T* sums, unsigned* done, Chain chain,
-                  Draw draw) {
+                  StepDraw at_step) {
+  const Draw draw = at_step;
   const int parts = int(gridDim.z), steps = parts_of(d.k, tile_depth);
   const int first_row = int(blockIdx.y) * tile_rows, first_column = int(blockIdx.x) * tile_columns;
   T sum[8][4] = {};
@@ -143,7 +144,9 @@ __global__ void __launch_bounds__(dense_threads)
 /// dL/d(what the stage's pointwise ops got).
 template <class T, class Under>
 __global__ void __launch_bounds__(dense_threads)
-    dense_backward(Dense d, int data_blocks, int first, int n, BackwardPass<T> p, Under below, Draw draw) {
+    dense_backward(Dense d, int data_blocks, int first, int n, BackwardPass<T> p, Under below,
+                   StepDraw at_step) {
+  const Draw draw = at_step;
   T sum[8][4] = {};
   const Matrix<T> dy{p.dy, d.cols, 1};
   if (int(blockIdx.x) < data_blocks) {

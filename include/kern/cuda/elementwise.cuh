@@ -1,8 +1,9 @@
 // Kernels with a thread for each element or row: what comes in, the loss, the optimizer.
 #pragma once
 #include <cstddef>
+#include <cub/block/block_reduce.cuh>
 
-#include "../core/stage.hpp"
+#include "step_block.cuh"
 
 namespace kern::gpu {
 
@@ -18,17 +19,28 @@ __global__ void store_input(Entry e, int n, const T* samples, T* x) {
   x[item] = inside ? samples[std::ptrdiff_t(sample) * e.size() + (channel * e.h + row) * e.w + column] : T(0);
 }
 
-/// f(row).
-template <class F>
-__global__ void each_row(int n, F f) {
-  const int row = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (row < n) f(row);
+/// row(i) for each i < n, which sets each[i]; *mean = their mean. One block.
+inline constexpr int mean_threads = 256;
+template <class T, class F>
+__global__ void __launch_bounds__(mean_threads) mean_of_rows(int n, F row, const T* each, double* mean) {
+  using Reduce = cub::BlockReduce<double, mean_threads>;
+  __shared__ typename Reduce::TempStorage memory;
+  double sum = 0;
+  for (int i = int(threadIdx.x); i < n; i += mean_threads) {
+    row(i);
+    sum += double(each[i]);
+  }
+  sum = Reduce(memory).Sum(sum);
+  if (threadIdx.x == 0) *mean = sum / n;
 }
-/// op(w[i], g[i], v[i]).
+
+/// op(w[i], g[i], v[i]) with the block's op, if the loss is finite.
 template <class T, class Op>
-__global__ void update_each(std::size_t n, Op op, T* w, const T* g, T* v) {
+__global__ void update_each(std::size_t n, const StepBlock* block, const double* loss, T* w, const T* g,
+                            T* v) {
   const std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= n) return;
+  if (i >= n || !isfinite(*loss)) return;
+  const Op op = *reinterpret_cast<const Op*>(block->update);
   T wi = w[i], vi = v ? v[i] : T(0);
   op(wi, g[i], vi);
   w[i] = wi;

@@ -16,7 +16,8 @@ __global__ void log_softmax_forward(LogSoftmaxRows d, int n, const T* x, T* y) {
 /// dx, taken back through the stage below.
 template <class T, class Under>
 __global__ void log_softmax_backward(LogSoftmaxRows d, int first, int n, BackwardPass<T> p, Under below,
-                                     Draw draw) {
+                                     StepDraw at_step) {
+  const Draw draw = at_step;
   const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (sample >= n) return;
   const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.out_size();

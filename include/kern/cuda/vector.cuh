@@ -1,6 +1,7 @@
 // Four elements that are loaded and stored at once, and where a block keeps them.
 #pragma once
 #include "../core/stage.hpp"
+#include "step_block.cuh"
 
 namespace kern::gpu {
 

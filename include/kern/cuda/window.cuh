@@ -7,7 +7,8 @@ namespace kern::gpu {
 /// One output, 4 channels a thread.
 template <class T, class D, class Chain>
 __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIndex* argmax, Chain chain,
-                               Draw draw) {
+                               StepDraw at_step) {
+  const Draw draw = at_step;
   const Window s = d.get();
   const int groups = s.cols / vec_size, pixels = s.out_h() * s.out_w();
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -44,7 +45,8 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
 /// dx of one input pixel, 4 channels a thread: the sum of dy over the windows that it won, in order; taken
 /// back through the stage below.
 template <class T, class D, class Under>
-__global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under below, Draw draw) {
+__global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under below, StepDraw at_step) {
+  const Draw draw = at_step;
   const Window s = d.get();
   const int groups = s.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;

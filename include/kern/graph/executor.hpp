@@ -105,13 +105,24 @@ class Executor {
   /// Runs n samples through the first Stages stages, keeping what backward() needs. -> their outputs, as
   /// stored.
   template <int Stages = stages>
-  [[gnu::noinline]] const T* forward(const T* samples, int n, Draw draw) {
+  const T* forward(const T* samples, int n, Draw draw) {
+    begin(samples, n, draw);
+    return run<Stages>(samples, n);
+  }
+  /// The two parts of forward(): what may allocate and copy, and the stages.
+  [[gnu::noinline]] void begin(const T* samples, int n, Draw draw) {
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
+    backend_.begin(draw);
+    if constexpr (Backend::whole_batches) backend_.load(plan_.entry(), samples, x<0>(0), n);
+  }
+  template <int Stages = stages>
+  [[gnu::noinline]] const T* run([[maybe_unused]] const T* samples, int n) {
     backend_.chunks(n, chunk(), [&](Slice s, int) {
-      backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
-                    x<0>(s.first), s.count());
+      if constexpr (!Backend::whole_batches)
+        backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
+                      x<0>(s.first), s.count());
       each<0, std::min(chunked, Stages)>(
           [&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
     });

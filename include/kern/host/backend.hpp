@@ -154,6 +154,12 @@ class Backend : public OwnMemory<T> {
       for (int row = first; row < last; ++row) f(row);
     });
   }
+  /// The same, where f(row) sets each[row]. -> their mean.
+  template <class F>
+  double mean(int n, F&& f, const T* each) {
+    rows(n, f);
+    return OwnMemory<T>::mean_of(n, each);
+  }
 
   /// y = chain(pool(x * w + bias)), or what else the stage says. A Dense comes for the whole batch.
   template <class D, class Chain>

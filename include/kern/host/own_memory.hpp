@@ -1,12 +1,14 @@
-// The part of a backend's contract that says where elements lie, for backends that work in this program's
-// memory.
+// The part of a backend's contract that says where elements lie and when work is done, for backends that do
+// it at once, in this program's memory.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "../core/memory.hpp"
+#include "../core/stage.hpp"
 
 namespace kern::host {
 
@@ -31,8 +33,29 @@ class OwnMemory {
   void edit(T* p, std::size_t, F&& f) {
     f(p);
   }
-  /// A batch's labels, for rows().
+  /// A batch's labels, for a loss.
   const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
+
+  /// Before a step: what a backend that records its work has to know apart.
+  template <class Op>
+  void set_update(const Op&) {}
+  void begin(const Draw&) {}
+  struct Recordings {};
+  /// A training step: forward() -> the loss; if it is finite, backward(), which ends with update(). -> the
+  /// loss.
+  template <class F, class G>
+  double step(Recordings&, int, F&& forward, G&& backward) {
+    const double loss = forward();
+    if (std::isfinite(loss)) backward();
+    return loss;
+  }
+
+ protected:
+  static double mean_of(int n, const T* each) {
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += double(each[i]);
+    return sum / n;
+  }
 };
 
 }  // namespace kern::host

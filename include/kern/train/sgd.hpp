@@ -39,21 +39,32 @@ struct Sgd {
   /// What it remembers from step to step.
   template <class Memory>
   struct State {
-    Memory velocity;  // empty before the first step with momentum
+    Memory velocity;     // empty before the first step with momentum
+    bool moves = false;  // a step with momentum is done
+    ops::Sgd<typename Memory::Element> op;
   };
 
-  /// One step: updates `parameters` in place.
+  // A step is prepare(), update() and done(), if what comes between does not fail.
+
+  /// Before anything is computed: memory, and this step's numbers.
+  template <class Backend, class Memory>
+  void prepare(Backend& backend, const Memory& parameters, State<Memory>& state) const {
+    using T = typename Memory::Element;
+    if (momentum != 0 && state.velocity.size() == 0)
+      state.velocity = backend.template allocate<T>(parameters.size());
+    state.op = {T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, !state.moves};
+    backend.set_update(state.op);
+  }
+  /// Updates `parameters` in place.
   template <class Backend, class Memory>
   void update(Backend& backend, Memory& parameters, const Memory& gradients, State<Memory>& state) const {
-    using T = typename Memory::Element;
-    const bool first = state.velocity.size() == 0;
-    Memory fresh;  // kept once the step is done: one that fails is not the first
-    if (momentum != 0 && first) fresh = backend.template allocate<T>(parameters.size());
-    const ops::Sgd<T> op{T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, first};
-    T *w = parameters.data(), *v = momentum == 0 ? nullptr : first ? fresh.data() : state.velocity.data();
-    const T* g = gradients.data();
-    backend.update(parameters.size(), op, w, g, v);
-    if (fresh.size()) state.velocity = std::move(fresh);
+    const bool remembers = state.velocity.size() > 0;
+    backend.update(parameters.size(), state.op, parameters.data(), gradients.data(),
+                   remembers ? state.velocity.data() : nullptr);
+  }
+  template <class Memory>
+  void done(State<Memory>& state) const {
+    if (momentum != 0) state.moves = true;
   }
 };
 

@@ -71,15 +71,25 @@ class Trainer
   float step(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
-    const T* z =
-        e.template forward<trained>(images.data(), n, Draw{model_.seed(), std::uint32_t(steps_), true});
+    auto& backend = e.backend();
     reserve(n);
-    const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
-    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, e.backend().labels(labels),
-                              layout(last), e.template output_gradient<trained>(), each_.data());
+    optimizer_.prepare(backend, e.parameters(), state_);
+    e.begin(images.data(), n, Draw{model_.seed(), std::uint32_t(steps_), true});
+    const std::int32_t* const classes = backend.labels(labels);
+    const double loss = backend.step(
+        recordings_, n,
+        [&] {
+          const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
+          const T* const z = e.template run<trained>(images.data(), n);
+          return loss_(backend, z, std::size_t(last.out_size()), n, classes, layout(last),
+                       e.template output_gradient<trained>(), each_.data());
+        },
+        [&] {
+          e.template backward<trained>(n);
+          optimizer_.update(backend, e.parameters(), e.gradients(), state_);
+        });
     if (!std::isfinite(loss)) refuse(images, n, loss);
-    e.template backward<trained>(n);
-    optimizer_.update(e.backend(), e.parameters(), e.gradients(), state_);
+    optimizer_.done(state_);
     e.parameters_changed();
     ++steps_;
     return float(loss);
@@ -206,6 +216,7 @@ class Trainer
   using Memory = std::remove_cvref_t<decltype(std::declval<Executor&>().parameters())>;
   typename Optimizer::template State<Memory> state_;
   Memory each_;  // a batch's losses
+  typename std::remove_reference_t<decltype(std::declval<Executor&>().backend())>::Recordings recordings_;
   std::int64_t steps_ = 0;
 };
 
