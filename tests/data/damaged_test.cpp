@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "kern/data/cifar.hpp"
 #include "kern/data/mnist.hpp"
 #include "support/files.hpp"
 #include "support/mutate.hpp"
@@ -64,4 +65,38 @@ TEST_CASE("damaged pairs of images and labels") {
   }
   CHECK(read > 100);
   CHECK(refused > 300);
+}
+
+TEST_CASE("damaged CIFAR files") {
+  const Folder folder;
+  const std::string ten = write(folder / "test_batch.bin", {}), hundred = write(folder / "train.bin", {});
+  std::mt19937_64 random(4);
+  int read = 0, refused = 0;
+  const auto look = [&](const auto& set) {
+    std::size_t sum = 0;
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      const data::Record r = set.get(k);
+      REQUIRE(r.label >= 0);
+      REQUIRE(r.label < set.classes());
+      for (std::uint8_t p : r.pixels) sum += p;
+    }
+    REQUIRE(sum <= set.size() * 3072 * 255);
+    ++read;
+  };
+  for (int i = 0; i < 2000; ++i) {
+    files[ten] = mutate(cifar_records(3, {0, 9, 4}), random);
+    files[hundred] = mutate(cifar_records(2, {0, 99, 19, 7}), random);
+    try {
+      if (i % 2)
+        look(data::Cifar10(folder.path(), data::Split::test, from_memory));
+      else
+        look(data::Cifar100(folder.path(), data::Split::train,
+                            i % 4 ? data::Cifar100Labels::fine : data::Cifar100Labels::coarse, from_memory));
+    } catch (const Error& e) {
+      REQUIRE(std::string(e.what()).find(i % 2 ? ten + ": " : hundred + ": ") == 0);
+      ++refused;
+    }
+  }
+  CHECK(read > 200);
+  CHECK(refused > 500);
 }

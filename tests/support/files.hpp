@@ -66,6 +66,22 @@ inline std::vector<std::uint8_t> digit_labels(std::uint32_t n) {
   return idx_bytes(0x801, {n}, labels);
 }
 
+/// Byte (c, y, x) of picture i in cifar_records().
+inline std::uint8_t cifar_pixel(std::size_t i, std::size_t c, std::size_t y, std::size_t x) {
+  return std::uint8_t(31 * i + 85 * c + 7 * y + 3 * x);
+}
+/// n records as CIFAR's binary files have them, their labels behind each other in `labels`: one each, or two.
+inline std::vector<std::uint8_t> cifar_records(std::size_t n, const std::vector<std::uint8_t>& labels) {
+  std::vector<std::uint8_t> b;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < labels.size() / n; ++k) b.push_back(labels[i * (labels.size() / n) + k]);
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t y = 0; y < 32; ++y)
+        for (std::size_t x = 0; x < 32; ++x) b.push_back(cifar_pixel(i, c, y, x));
+  }
+  return b;
+}
+
 /// What f throws as an E; another exception passes through.
 template <class E, class F>
 std::string thrown(F f) {

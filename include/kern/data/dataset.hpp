@@ -9,6 +9,9 @@
 
 namespace kern::data {
 
+/// Which part of a published data set.
+enum class Split { train, test };
+
 /// A picture of a data set, its bytes as the file has them: [height][width][channels], and its class. The
 /// bytes belong to the data set and stay as they are until its next get().
 struct Record {

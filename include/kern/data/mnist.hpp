@@ -1,15 +1,12 @@
 // MNIST: handwritten digits.
 #pragma once
-#include <cerrno>
-#include <cstdio>
+#include <cstddef>
 #include <string>
 
 #include "dataset.hpp"
 #include "idx.hpp"
 
 namespace kern::data {
-
-enum class Split { train, test };
 
 /// MNIST's handwritten digits (or another set in its four files and its image size): 28 x 28 bytes and a
 /// class of 0 to 9.
@@ -58,24 +55,15 @@ class Mnist {
     for (const std::string& place : {in, in + "/MNIST/raw"})
       for (const char* mark : {"-", "."}) {
         const std::string path = place + "/" + stem + mark + kind;
-        if (exists(path)) return path;
-        if (!exists(path + ".gz")) continue;
+        if (detail::exists(path)) return path;
+        if (!detail::exists(path + ".gz")) continue;
         if (reader != &read_file) return path + ".gz";
         if (packed.empty()) packed = path + ".gz";
       }
     if (!packed.empty()) throw DataError(text(packed, ": is gzipped: ", detail::how_to_unpack()));
-    if (!exists(in + "/."))
-      throw DataError(text(in, exists(in) ? ": is a file: expected a folder with MNIST's files"
-                                          : ": no such folder: expected one with MNIST's files"));
+    detail::require_folder(in, "MNIST's");
     throw DataError(
         text(in, "/", stem, "-", kind, ": no such file (nor with a dot, nor in ", in, "/MNIST/raw)"));
-  }
-  /// Also true for what may not be opened: the reader then says why.
-  static bool exists(const std::string& path) {
-    errno = 0;
-    std::FILE* f = std::fopen(path.c_str(), "rb");
-    if (f) std::fclose(f);
-    return f != nullptr || (errno != ENOENT && errno != ENOTDIR);
   }
 
   Idx images_, labels_;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "../data/idx.hpp"
+#include "../data/file.hpp"
 
 namespace kern::io {
 
