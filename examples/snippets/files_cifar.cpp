@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
                          transform,
                          {.batch_size = 64, .shuffle = true}};
   // endregion
-  std::printf("%zu batches; the first picture is a %s\n", train.size(),
+  std::printf("%zu batches; the first picture: %s\n", train.size(),
               data::Cifar10::class_names[train.dataset().get(0).label]);
 } catch (const Error& e) {
   std::printf("%s\n", e.what());
