@@ -24,3 +24,16 @@ if(KERN_NATIVE)
     target_compile_options(kern_program INTERFACE -march=native)
   endif()
 endif()
+
+# kern_format_of(NAME FORMAT BUILT): the program files_<format> needs kern::<format>, if there is such a file format; BUILT is
+# whether that is offered.
+function(kern_format_of name format built)
+  set(${format} "" PARENT_SCOPE)
+  set(${built} TRUE PARENT_SCOPE)
+  string(REGEX REPLACE "^files_" "" part ${name})
+  string(TOUPPER KERN_${part} wanted)
+  if(NOT part STREQUAL name AND DEFINED ${wanted})
+    set(${format} kern::${part} PARENT_SCOPE)
+    set(${built} ${${wanted}} PARENT_SCOPE)
+  endif()
+endfunction()

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kern/graph/parameters.hpp"
 #include "kern/tensor/random.hpp"
 
 #ifndef KERN_TEST_DATA
