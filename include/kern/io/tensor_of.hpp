@@ -1,4 +1,4 @@
-// A tensor for what a file holds.
+// What a file says of a tensor, and a tensor for it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,6 +12,18 @@
 #include "../tensor/tensor.hpp"
 
 namespace kern::io::detail {
+
+/// The number of bytes of a tensor whose elements have `bits`, or false if 64 bits can't count those, or they
+/// don't end with a byte.
+inline bool count_bytes(std::span<const std::int64_t> shape, std::size_t bits, std::uint64_t& bytes) {
+  std::uint64_t n = bits;
+  for (const std::int64_t e : shape)
+    if (e == 0) n = 0;
+  for (const std::int64_t e : shape)
+    if (__builtin_mul_overflow(n, std::uint64_t(e), &n)) return false;
+  bytes = n / 8;
+  return n % 8 == 0;
+}
 
 /// All zeros, of this shape. Throws ShapeError that begins with `what` if S can't have it.
 template <class T, class S>
