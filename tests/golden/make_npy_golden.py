@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files in npy/ with NumPy.
+"""Makes the files in npy/ and npz/ with NumPy.
 
   python3 make_npy_golden.py      in an environment with numpy; writes beside this script
 
@@ -38,6 +38,15 @@ def main():
     with open(OUT / "fields_utf8.npy", "wb") as f:
         np.lib.format.write_array(f, np.array([(1,)], dtype=[("größe", "<i4")]), version=(3, 0))
     np.save(OUT / "object.npy", np.array([None]), allow_pickle=True)
+
+    npz = OUT.parent / "npz"
+    npz.mkdir(exist_ok=True)
+    arrays = {"weights": count((2, 3), "<f4"), "labels": count((5,), "<i8"), "größe": count((2, 2), ">f8"),
+              "fortran": np.asfortranarray(count((3, 2), "<f4"))}
+    np.savez(npz / "stored.npz", **arrays)
+    np.savez_compressed(npz / "deflated.npz", **arrays, zeros=np.zeros((100, 100), "<f4"))
+    np.savez(npz / "positional.npz", count((3,), "<f4"))
+    np.savez(npz / "none.npz")
     print(sum(f.stat().st_size for f in OUT.iterdir()), "bytes")
 
 
