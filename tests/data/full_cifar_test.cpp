@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "kern/data/cifar.hpp"
@@ -16,10 +17,11 @@ namespace {
 std::string folder() {
   const char* place = std::getenv("KERN_DATA");
   const std::string in = place ? place : "";
-  if (in.empty() ||
-      (!data::detail::exists(in + "/test_batch.bin") && !data::detail::exists(in + "/cifar-10-batches-bin")))
-    test::skip("KERN_DATA names no folder with CIFAR-10's binary files, or cifar-10-batches-bin, in it");
-  return in;
+  for (const std::string& p : {in, in + "/.."})  // where MNIST's files are, or beside them
+    if (!in.empty() &&
+        (data::detail::exists(p + "/test_batch.bin") || data::detail::exists(p + "/cifar-10-batches-bin")))
+      return p;
+  test::skip("neither in the folder that KERN_DATA names, nor beside it, is cifar-10-batches-bin");
 }
 }  // namespace
 
