@@ -110,6 +110,13 @@ TEST_CASE("values that no histogram has; those beyond its bins are in the outerm
   CHECK(records(read_bytes(w.path())).size() == 3);
 }
 
+TEST_CASE("a tag that is not UTF-8") {
+  const Folder folder;
+  SummaryWriter w(folder.path());
+  CHECK(refusal([&] { w.add_scalar("\xff", 1); }) == "SummaryWriter: expected a tag in UTF-8, got \xff");
+  CHECK(records(read_bytes(w.path())).size() == 2);
+}
+
 TEST_CASE("every record is in the file when the call returns; two writers don't share one") {
   const Folder folder;
   SummaryWriter a(folder / "runs/a"), b(folder / "runs/a");

@@ -15,6 +15,7 @@
 #include "../tensor/tensor.hpp"
 #include "event_file.hpp"
 #include "png.hpp"
+#include "utf8.hpp"
 
 namespace kern::io {
 
@@ -95,7 +96,8 @@ struct WallTime {
 /// `tensorboard
 /// --logdir` shows them all, also while they grow. What is added is with the system when the call returns: a
 /// crash of the program loses nothing, and what is in the file can be read. One thread at a time. Every call
-/// throws DataError if the file can't be written; the file then is as it was before.
+/// throws DataError if the file can't be written (it then is as it was before), ArgumentError for a tag that
+/// is not UTF-8: TensorBoard would read no further.
 class SummaryWriter {
  public:
   /// Makes the folder and the file.
@@ -187,6 +189,7 @@ class SummaryWriter {
  private:
   template <class Fill>
   void add(std::string_view tag, std::int64_t step, WallTime time, Fill fill) {
+    if (!detail::is_utf8(tag)) throw ArgumentError(text("SummaryWriter: expected a tag in UTF-8, got ", tag));
     std::string event;
     {
       protozero::pbf_writer m{event};
