@@ -114,6 +114,7 @@ TEST_CASE("a tag that is not UTF-8") {
   const Folder folder;
   SummaryWriter w(folder.path());
   CHECK(refusal([&] { w.add_scalar("\xff", 1); }) == "SummaryWriter: expected a tag in UTF-8, got \xff");
+  CHECK(refusal([&] { w.add_text("x", "\xc3"); }) == "add_text(\"x\"): expected a text in UTF-8");
   CHECK(records(read_bytes(w.path())).size() == 2);
 }
 

@@ -162,8 +162,10 @@ class SummaryWriter {
   void add_image(std::string_view tag, const Tensor<T, S>& image, std::int64_t step = 0, WallTime time = {}) {
     add_image(tag, image.view(), step, time);
   }
-  /// A text, in Markdown.
+  /// A text, in Markdown. Throws ArgumentError if it is not UTF-8.
   void add_text(std::string_view tag, std::string_view words, std::int64_t step = 0, WallTime time = {}) {
+    if (!detail::is_utf8(words))
+      throw ArgumentError(text("add_text(\"", tag, "\"): expected a text in UTF-8"));
     add(text(tag, "/text_summary"), step, time, [&](protozero::pbf_writer& v) {
       {
         protozero::pbf_writer tensor{v, 8};
