@@ -142,7 +142,9 @@ TEST_CASE("a shape that the tensor can't have") {
 TEST_CASE("what is no NumPy file, cut off or too long") {
   const Bytes whole = read_bytes(golden_files + "float32.npy");
   CHECK(refusal({}) == "f: is no .npy file: expected \\x93NUMPY at its beginning");
-  CHECK(refusal({'P', 'K', 3, 4, 0, 0, 0}) == "f: is no .npy file: expected \\x93NUMPY at its beginning");
+  CHECK(refusal({'P', 'K', 1, 2, 0, 0, 0}) == "f: is no .npy file: expected \\x93NUMPY at its beginning");
+  CHECK(refusal({'P', 'K', 3, 4, 0, 0, 0}) ==
+        "f: is a .npz file: read it with kern::io::NpzFile of <kern/io/npz.hpp>");
   for (std::size_t n = 6; n < whole.size(); ++n) {
     const std::string message = refusal(Bytes(whole.begin(), whole.begin() + std::ptrdiff_t(n)));
     CHECK(message.find("cut off") != std::string::npos);

@@ -155,6 +155,9 @@ TEST_CASE("what can't be saved is refused, and the file stays") {
 
 TEST_CASE("headers that are none") {
   CHECK(refusal({1, 2, 3}) == "f: too short for a safetensors file: expected at least 8 bytes, got 3");
+  CHECK(refusal({'P', 'K', 3, 4, 0, 0, 8, 8}) ==
+        "f: is a zip archive, as torch.save writes: expected a safetensors file, as "
+        "safetensors.torch.save_file writes");
   CHECK(refusal(Bytes(8)) == "f: its header is not JSON: expected { as byte 8 of the file");
   Bytes b = file("{}");
   b[0] = 3;

@@ -155,6 +155,8 @@ class NpyDict {
 [[gnu::cold]] inline NpyHeader parse_npy_header(const std::string& path,
                                                 std::span<const std::uint8_t> bytes) {
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (file.starts_with("PK\3\4"))
+    throw DataError(text(path, ": is a .npz file: read it with kern::io::NpzFile of <kern/io/npz.hpp>"));
   if (file.substr(0, 6) != std::string_view("\x93NUMPY"))
     throw DataError(text(path, ": is no .npy file: expected \\x93NUMPY at its beginning"));
   const int version = bytes.size() > 6 ? bytes[6] : 0;

@@ -79,6 +79,10 @@ class SafetensorsFile {
     if (size < 8)
       throw DataError(
           text(path_, ": too short for a safetensors file: expected at least 8 bytes, got ", size));
+    if (detail::number_at<std::uint32_t>(bytes_.data()) == 0x04034b50)
+      throw DataError(text(path_,
+                           ": is a zip archive, as torch.save writes: expected a safetensors file, as "
+                           "safetensors.torch.save_file writes"));
     const auto header = detail::number_at<std::uint64_t>(bytes_.data());
     if (header > detail::most_header_bytes)
       throw DataError(text(path_, ": length of its header: expected at most ", detail::most_header_bytes,
