@@ -22,9 +22,10 @@ static_assert(param_count<LeNet, Input<1, 28, 28>> == 596'042);
 template <class Device>
 void train(const Device& device, const std::string& folder) {
   const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
-  data::DataLoader train{
-      data::Mnist{folder, data::Split::train}, transform, {.batch_size = 64, .shuffle = true}};
-  data::DataLoader test{data::Mnist{folder, data::Split::test}, transform, {.batch_size = 1000}};
+  auto train = data::make_loader(device, data::Mnist{folder, data::Split::train}, transform,
+                                 {.batch_size = 64, .shuffle = true});
+  auto test =
+      data::make_loader(device, data::Mnist{folder, data::Split::test}, transform, {.batch_size = 1000});
 
   Model<LeNet, Input<1, 28, 28>, Device> model{Seed{0}, device};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}};

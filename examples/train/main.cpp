@@ -48,11 +48,10 @@ CLI::Validator number(Number least, Number most, const char* words) {
 template <class Device>
 void train(const Options& o, const DeviceChoice& choice, const Device& device) {
   const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
-  data::DataLoader train{data::Mnist{o.data, data::Split::train, io::read_gzip},
-                         transform,
-                         {.batch_size = o.batch_size, .shuffle = true, .seed = Seed{o.seed}}};
-  data::DataLoader test{
-      data::Mnist{o.data, data::Split::test, io::read_gzip}, transform, {.batch_size = 1000}};
+  auto train = data::make_loader(device, data::Mnist{o.data, data::Split::train, io::read_gzip}, transform,
+                                 {.batch_size = o.batch_size, .shuffle = true, .seed = Seed{o.seed}});
+  auto test = data::make_loader(device, data::Mnist{o.data, data::Split::test, io::read_gzip}, transform,
+                                {.batch_size = 1000});
   const std::size_t samples = train.dataset().size();
 
   Model<LeNet, Image, Device> model{Seed{o.seed}, device};

@@ -1,6 +1,7 @@
 // kern: tensors and neural networks whose shapes are part of the type. All but the opt-in parts under io/.
 #pragma once
 #include "data/cifar.hpp"
+#include "data/device_loader.hpp"
 #include "data/loader.hpp"
 #include "data/mnist.hpp"
 #include "data/transforms.hpp"

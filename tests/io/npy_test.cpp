@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <random>
 
 #include "support/files.hpp"
@@ -25,10 +27,10 @@ void check_count(const Tensor<T, S>& t) {
 }
 /// A file with this dict, and so many bytes behind it.
 Bytes file(const std::string& dict, std::size_t bytes = 0) {
-  Bytes b{
+  const Bytes head{
       0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, std::uint8_t(dict.size() % 256), std::uint8_t(dict.size() / 256)};
-  b.insert(b.end(), dict.begin(), dict.end());
-  b.resize(b.size() + bytes);
+  Bytes b(head.size() + dict.size() + bytes);
+  std::copy(dict.begin(), dict.end(), std::copy(head.begin(), head.end(), b.begin()));
   return b;
 }
 template <class T = Tensor<float, Shape<dyn>>>

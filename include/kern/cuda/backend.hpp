@@ -20,10 +20,19 @@
 #include "log_softmax.cuh"
 #include "memory.hpp"
 #include "recording.hpp"
+#include "tensor.hpp"
 #include "upload.hpp"
 #include "window.cuh"
 
 namespace kern::gpu {
+
+/// Samples in PyTorch's layout on a device: work on them is put on the stream of `where`.
+template <class T>
+struct DeviceSamples {
+  const T* data;
+  Cuda where;
+  DeviceSamples operator+(std::size_t n) const { return {data + n, where}; }
+};
 
 template <class T>
 class Backend {
@@ -101,12 +110,31 @@ class Backend {
   }
   void load(const Entry& e, const T* samples, T* x, int n) {
     const std::size_t count = std::size_t(n) * std::size_t(e.size());
-    const bool as_it_is = (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
-    if (!as_it_is && samples_.size() < count) samples_ = allocate<T>(count);
-    samples_up_.send(as_it_is ? x : samples_.data(), where_, samples, count * sizeof(T));
-    if (!as_it_is)
-      run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples_.data(),
-          x);
+    if (stored_as_it_is(e)) return samples_up_.send(x, where_, samples, count * sizeof(T));
+    if (samples_.size() < count) samples_ = allocate<T>(count);
+    samples_up_.send(samples_.data(), where_, samples, count * sizeof(T));
+    load(e, DeviceSamples<T>{samples_.data(), where_}, x, n);
+  }
+  void load(const Entry& e, const DeviceSamples<T>& samples, T* x, int n) {
+    if (stored_as_it_is(e))
+      return copy_on_device(x, where_, samples.data, samples.where,
+                            std::size_t(n) * std::size_t(e.size()) * sizeof(T));
+    if (samples.where.device != where_.device)
+      throw ArgumentError(text("the samples are on device ", samples.where.device,
+                               ": expected the model's, device ", where_.device));
+    order(samples.where, where_);
+    run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples.data, x);
+    order(where_, samples.where);
+  }
+
+  /// What load() takes of a view.
+  template <class S>
+  static DeviceSamples<T> samples_of(const TensorView<const T, S, Cuda>& v) {
+    return {v.data().get(), v.device()};
+  }
+  template <class S>
+  static const T* samples_of(const TensorView<const T, S, Host>& v) {
+    return v.data();
   }
 
   /// What the kernels of a step are told by way of the device's memory, for their arguments are recorded:
@@ -296,6 +324,9 @@ class Backend {
 
  private:
   static constexpr std::size_t most_sizes = 8;
+  static bool stored_as_it_is(const Entry& e) {
+    return (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
+  }
   StepDraw by_block(const Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
   /// f() is part of a step.
   template <class F>

@@ -13,6 +13,7 @@
 
 #include "../core/memory.hpp"
 #include "../core/philox.hpp"
+#include "../host/host.hpp"
 #include "background.hpp"
 #include "batch.hpp"
 #include "dataset.hpp"
@@ -27,6 +28,56 @@ struct DataLoaderOptions {
   bool drop_last = false;  ///< leave out a last batch that is not full
   Seed seed{};             ///< of the order and of random transforms
 };
+
+namespace detail {
+
+template <class Set>
+const DataLoaderOptions& checked(const DataLoaderOptions& options, const Set& set) {
+  if (options.batch_size < 1)
+    throw ArgumentError(text("DataLoader: batch_size must be at least 1, got ", options.batch_size));
+  if (set.size() == 0) throw DataError("DataLoader: the data set is empty");
+  if (set.size() > 0xffffffffu)
+    throw DataError(text("DataLoader: expected a data set of at most 4294967295 samples, got ", set.size()));
+  return options;
+}
+/// Batches of an epoch of n samples.
+inline std::size_t batches(const DataLoaderOptions& options, std::size_t n) {
+  const std::size_t b = std::size_t(options.batch_size);
+  return options.drop_last ? n / b : (n + b - 1) / b;
+}
+
+using OrderKey = std::pair<std::uint64_t, std::uint32_t>;
+/// order[i]: the sample that comes i-th in an epoch.
+inline void make_order(const DataLoaderOptions& options, std::uint32_t epoch,
+                       std::vector<std::uint32_t>& order, std::vector<OrderKey>& keys) {
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint32_t(i);
+  if (!options.shuffle) return;
+  keys.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto r = random::draw(options.seed, random::Stream::shuffle, 0, epoch, std::uint32_t(i));
+    keys[i] = {std::uint64_t{r[0]} << 32 | r[1], std::uint32_t(i)};
+  }
+  std::sort(keys.begin(), keys.end());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
+}
+
+/// Record `index` of the set. Throws DataError where it is not what the set promises.
+template <class Set>
+Record record(const Set& set, std::uint32_t index) {
+  constexpr auto extents = Set::Sample::extents;
+  constexpr std::size_t size = std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+  const Record r = set.get(index);
+  const int classes = set.classes();
+  if (r.pixels.size() != size)
+    throw DataError(text("record ", index, " of the data set: expected ", size,
+                         " bytes for a picture of shape ", shape_string(extents), ", got ", r.pixels.size()));
+  if (r.label < 0 || r.label >= classes)
+    throw DataError(
+        text("label of record ", index, " of the data set: expected 0 to ", classes - 1, ", got ", r.label));
+  return r;
+}
+
+}  // namespace detail
 
 /// Gives a data set batch by batch: for (const auto& batch : loader). A thread prepares the next batch
 /// meanwhile; if it has not begun when that is needed, the loop's own does. With shuffle each epoch has an
@@ -43,7 +94,7 @@ class DataLoader {
   DataLoader(Set set, Change transform, DataLoaderOptions options = {})
       : set_(std::move(set)),
         transform_(std::move(transform)),
-        options_(checked(options, set_)),
+        options_(detail::checked(options, set_)),
         order_(set_.size()),
         slots_{Slot(full_batch()), Slot(full_batch())},
         background_([this](std::uint32_t number) { fill(number); }) {}
@@ -52,10 +103,7 @@ class DataLoader {
   ~DataLoader() { abandoned_.store(true, std::memory_order_relaxed); }
 
   /// Batches of an epoch.
-  std::size_t size() const {
-    const std::size_t n = set_.size(), b = std::size_t(options_.batch_size);
-    return options_.drop_last ? n / b : (n + b - 1) / b;
-  }
+  std::size_t size() const { return detail::batches(options_, set_.size()); }
   const Set& dataset() const { return set_; }
   const DataLoaderOptions& options() const { return options_; }
   /// The number of the epoch that the next loop gives: 0 at first, one more with each loop that begins.
@@ -66,8 +114,8 @@ class DataLoader {
   /// Indices of the data set in the order in which epoch `epoch` gives them.
   std::vector<std::uint32_t> order(std::uint32_t epoch) const {
     std::vector<std::uint32_t> o(set_.size());
-    std::vector<Key> keys;
-    make_order(epoch, o, keys);
+    std::vector<detail::OrderKey> keys;
+    detail::make_order(options_, epoch, o, keys);
     return o;
   }
 
@@ -118,30 +166,8 @@ class DataLoader {
     std::size_t count = 0;
     std::exception_ptr error;
   };
-  using Key = std::pair<std::uint64_t, std::uint32_t>;
 
-  static const DataLoaderOptions& checked(const DataLoaderOptions& options, const Set& set) {
-    if (options.batch_size < 1)
-      throw ArgumentError(text("DataLoader: batch_size must be at least 1, got ", options.batch_size));
-    if (set.size() == 0) throw DataError("DataLoader: the data set is empty");
-    if (set.size() > 0xffffffffu)
-      throw DataError(
-          text("DataLoader: expected a data set of at most 4294967295 samples, got ", set.size()));
-    return options;
-  }
   std::size_t full_batch() const { return std::min(std::size_t(options_.batch_size), set_.size()); }
-
-  void make_order(std::uint32_t epoch, std::vector<std::uint32_t>& order, std::vector<Key>& keys) const {
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint32_t(i);
-    if (!options_.shuffle) return;
-    keys.resize(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto r = random::draw(options_.seed, random::Stream::shuffle, 0, epoch, std::uint32_t(i));
-      keys[i] = {std::uint64_t{r[0]} << 32 | r[1], std::uint32_t(i)};
-    }
-    std::sort(keys.begin(), keys.end());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
-  }
 
   /// Waits until the thread has left the epoch before, then lays out this one.
   void start() {
@@ -150,7 +176,7 @@ class DataLoader {
     abandoned_.store(true, std::memory_order_relaxed);
     background_.cancel();
     abandoned_.store(false, std::memory_order_relaxed);
-    make_order(epoch_, order_, keys_);
+    detail::make_order(options_, epoch_, order_, keys_);
     first_ = background_.asked();
     running_epoch_ = epoch_++;
     batches_ = size();
@@ -184,15 +210,7 @@ class DataLoader {
   }
   /// Writes a picture as the net gets it. -> its class.
   std::int32_t sample(std::uint32_t index, float* values) const {
-    const Record r = set_.get(index);
-    const int classes = set_.classes();
-    if (r.pixels.size() != sample_size)
-      throw DataError(text("record ", index, " of the data set: expected ", sample_size,
-                           " bytes for a picture of shape ", shape_string(extents), ", got ",
-                           r.pixels.size()));
-    if (r.label < 0 || r.label >= classes)
-      throw DataError(text("label of record ", index, " of the data set: expected 0 to ", classes - 1,
-                           ", got ", r.label));
+    const Record r = detail::record(set_, index);
     Image image{extents[0], extents[1], extents[2], r.pixels.data(), values};
     transform_(image, TransformDraw{options_.seed, running_epoch_, index});
     if (image.bytes) throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
@@ -211,7 +229,7 @@ class DataLoader {
 
   // The thread reads these; they change only while it has nothing to do.
   std::vector<std::uint32_t> order_;
-  std::vector<Key> keys_;
+  std::vector<detail::OrderKey> keys_;
   std::uint32_t running_epoch_ = 0;
   std::uint32_t first_ = 0;  // the thread's number for the epoch's batch 0
 
@@ -220,5 +238,11 @@ class DataLoader {
   std::atomic<bool> abandoned_{false};   // nobody will look at what is being filled
   Background background_;                // last: its end comes first
 };
+
+/// The loader for a model on this device: a DataLoader; for one on Cuda a DeviceLoader (device_loader.hpp).
+template <Dataset Set, Transform Change>
+DataLoader<Set, Change> make_loader(const Host&, Set set, Change transform, DataLoaderOptions options = {}) {
+  return {std::move(set), std::move(transform), options};
+}
 
 }  // namespace kern::data

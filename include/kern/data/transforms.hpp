@@ -46,6 +46,11 @@ struct TransformDraw {
 template <class T>
 concept Transform = std::invocable<const T&, Image&, const TransformDraw&>;
 
+/// What it makes of a byte depends on the byte and its channel alone: it says `static constexpr bool
+/// pointwise = true`. Such a transform also runs where a data set lies on a GPU.
+template <class T>
+concept PointwiseTransform = Transform<T> && T::pointwise;
+
 namespace detail {
 inline constexpr auto unit_values = [] {
   std::array<float, 256> v{};
@@ -57,6 +62,7 @@ inline constexpr auto unit_values = [] {
 /// Bytes [height][width][channels] in 0..255 to floats [channels][height][width] in 0..1: v / 255.
 /// torchvision.transforms.ToTensor, to the bit.
 struct ToTensor {
+  static constexpr bool pointwise = true;
   void operator()(Image& image, const TransformDraw&) const {
     if (!image.bytes)
       throw ArgumentError("ToTensor: the image is floats already: expected it first in a Compose");
@@ -73,6 +79,7 @@ struct ToTensor {
 /// (x - mean) / std, channel by channel. torchvision.transforms.Normalize, to the bit.
 class Normalize {
  public:
+  static constexpr bool pointwise = true;
   /// For one channel, or the same for all.
   Normalize(float mean, float std) : Normalize(std::vector<float>{mean}, std::vector<float>{std}) {}
   /// A mean and a standard deviation for each channel. Throws ArgumentError where their numbers differ, a
@@ -113,6 +120,7 @@ class Normalize {
 template <Transform... Transforms>
 class Compose {
  public:
+  static constexpr bool pointwise = (PointwiseTransform<Transforms> && ...);
   explicit Compose(Transforms... t) : transforms_(std::move(t)...) {}
   void operator()(Image& image, TransformDraw draw) const {
     draw.place *= 64;  // a Compose within a Compose has places of its own

@@ -71,8 +71,11 @@ class Executor {
   bool has_gradients() const { return gradients_.size() > 0; }
   const T* gradients_on_host() const { return backend_.to_host(gradients_.data(), gradients_.size()); }
 
-  /// Runs n samples (PyTorch's layout) through all stages, dropout off. -> the outputs, as stored.
-  [[gnu::noinline]] const T* infer(const T* samples, int n) {
+  // Samples: a pointer to them in PyTorch's layout, or what else the backend can load.
+
+  /// Runs n samples through all stages, dropout off. -> the outputs, as stored.
+  template <class Samples>
+  [[gnu::noinline]] const T* infer(Samples samples, int n) {
     reserve_inference(n);
     prepare_forward();
     const int threads = backend_.threads();
@@ -110,15 +113,16 @@ class Executor {
     return run<Stages>(samples, n);
   }
   /// The two parts of forward(): what may allocate and copy, and the stages.
-  [[gnu::noinline]] void begin(const T* samples, int n, Draw draw) {
+  template <class Samples>
+  [[gnu::noinline]] void begin(Samples samples, int n, Draw draw) {
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
     backend_.begin(draw);
     if constexpr (Backend::whole_batches) backend_.load(plan_.entry(), samples, x<0>(0), n);
   }
-  template <int Stages = stages>
-  [[gnu::noinline]] const T* run([[maybe_unused]] const T* samples, int n) {
+  template <int Stages = stages, class Samples>
+  [[gnu::noinline]] const T* run([[maybe_unused]] Samples samples, int n) {
     backend_.chunks(n, chunk(), [&](Slice s, int) {
       if constexpr (!Backend::whole_batches)
         backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),

@@ -90,6 +90,10 @@ class Model
   using Output = decltype(detail::output_shape<Executor, In::is_static>());
   using Sample = TensorView<const T, typename In::Sample>;
   using Batch = TensorView<const T, typename In::Batch>;
+  /// What a Trainer also takes: a batch where the model is.
+  using BatchOnDevice =
+      std::conditional_t<std::is_same_v<typename Device::template Backend<T>::template Memory<T>, Buffer<T>>,
+                         Batch, TensorView<const T, typename In::Batch, Device>>;
 
   explicit Model(Seed seed = {}, const Device& device = {})
     requires(In::is_static)

@@ -36,6 +36,12 @@ class OwnMemory {
   /// A batch's labels, for a loss.
   const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
 
+  /// What load() takes of a view of samples.
+  template <class View>
+  static const T* samples_of(const View& v) {
+    return v.data();
+  }
+
   /// Before a step: what a backend that records its work has to know apart.
   template <class Op>
   void set_update(const Op&) {}

@@ -64,23 +64,48 @@ class Trainer
   template <class Batch>
   float step(const Batch& batch) {
     if constexpr (fits<decltype(batch.images)>())
-      return step(typename Model::Batch(batch.images), batch.labels);
+      return step_on(view(batch.images), batch.labels);
     else
       return 0;
   }
   float step(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
+    return step_on(images, labels);
+  }
+
+  /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
+  /// change. Throws as step() does; NumericError says what is not finite.
+  template <class Loader>
+  Evaluation evaluate(Loader&& loader) {
+    Evaluation r;
+    for (const auto& batch : loader) {
+      if constexpr (fits<decltype(batch.images)>()) add(r, view(batch.images), batch.labels);
+    }
+    if (r.count) r.loss /= double(r.count), r.accuracy /= double(r.count);
+    return r;
+  }
+
+  /// Steps done.
+  std::int64_t steps() const { return steps_; }
+  /// Its values may be changed between steps (a learning rate, say).
+  Optimizer& optimizer() { return optimizer_; }
+  Model& model() { return model_; }
+
+ private:
+  template <class Images>
+  float step_on(const Images& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
     reserve(n);
     optimizer_.prepare(backend, e.parameters(), state_);
-    e.begin(images.data(), n, Draw{model_.seed(), std::uint32_t(steps_), true});
+    const auto samples = backend.samples_of(images);
+    e.begin(samples, n, Draw{model_.seed(), std::uint32_t(steps_), true});
     const std::int32_t* const classes = backend.labels(labels);
     const double loss = backend.step(
         recordings_, n,
         [&] {
           const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
-          const T* const z = e.template run<trained>(images.data(), n);
+          const T* const z = e.template run<trained>(samples, n);
           return loss_(backend, z, std::size_t(last.out_size()), n, classes, layout(last),
                        e.template output_gradient<trained>(), each_.data());
         },
@@ -95,25 +120,14 @@ class Trainer
     return float(loss);
   }
 
-  /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
-  /// change. Throws as step() does; NumericError says what is not finite.
-  template <class Loader>
-  Evaluation evaluate(Loader&& loader) {
-    Evaluation r;
-    for (const auto& batch : loader) {
-      if constexpr (fits<decltype(batch.images)>()) add(r, typename Model::Batch(batch.images), batch.labels);
-    }
-    if (r.count) r.loss /= double(r.count), r.accuracy /= double(r.count);
-    return r;
+  /// As the model takes them, on the host or the model's device.
+  template <class Images>
+  static auto view(const Images& images) {
+    if constexpr (std::is_constructible_v<typename Model::Batch, const Images&>)
+      return typename Model::Batch(images);
+    else
+      return typename Model::BatchOnDevice(images);
   }
-
-  /// Steps done.
-  std::int64_t steps() const { return steps_; }
-  /// Its values may be changed between steps (a learning rate, say).
-  Optimizer& optimizer() { return optimizer_; }
-  Model& model() { return model_; }
-
- private:
   /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
   static constexpr bool fits() {
@@ -121,8 +135,12 @@ class Trainer
     constexpr Fault f = detail::samples_fault<typename Model::Input::Batch, typename I::Extents, 1>();
     (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
     constexpr bool same_type = std::is_same_v<std::remove_const_t<typename I::Element>, T>;
+    constexpr bool reachable = std::is_constructible_v<typename Model::Batch, const I&> ||
+                               std::is_constructible_v<typename Model::BatchOnDevice, const I&>;
     static_assert(same_type, "the elements of the batch's images are not of the model's type");
-    return f.kind == Mismatch::none && same_type;
+    static_assert(f.kind != Mismatch::none || !same_type || reachable,
+                  "the batch's images are on a device that the model is not on: images.to(Host{})");
+    return f.kind == Mismatch::none && same_type && reachable;
   }
   static ops::ClassLayout layout(const graph::Stage& s) {
     const bool spread = s.kind == graph::Kind::contraction || s.kind == graph::Kind::window ||
@@ -135,8 +153,8 @@ class Trainer
     return {s.rows.c, s.rows.rows * s.rows.pixels, s.rows.cols};
   }
   /// -> how many samples.
-  [[gnu::noinline]] int check(const typename Model::Batch& images,
-                              std::span<const std::int32_t> labels) const {
+  template <class Images>
+  [[gnu::noinline]] int check(const Images& images, std::span<const std::int32_t> labels) const {
     const auto n = std::size_t(images.extent(0));
     if (n == 0) throw ArgumentError("a batch has at least 1 sample, got 0");
     if (n != labels.size())
@@ -160,7 +178,8 @@ class Trainer
     if (each_.size() < std::size_t(n))
       each_ = model_.executor().backend().template allocate<T>(std::size_t(n));
   }
-  [[noreturn, gnu::cold]] void refuse(const typename Model::Batch& images, int n, double loss) {
+  template <class Images>
+  [[noreturn, gnu::cold]] void refuse(const Images& images, int n, double loss) {
     const std::string what =
         text("step ", steps_ + 1, ": the loss is ", std::isnan(loss) ? "nan" : "infinite", "; ");
     refuse_pixels(images, what);
@@ -171,7 +190,8 @@ class Trainer
                             nn::layer_paths<typename Model::Net>[std::size_t(layer)].text,
                             "); a smaller learning rate may help"));
   }
-  [[noreturn, gnu::cold]] void refuse_evaluation(const typename Model::Batch& images, std::size_t before,
+  template <class Images>
+  [[noreturn, gnu::cold]] void refuse_evaluation(const Images& images, std::size_t before,
                                                  double loss) const {
     const std::string what = text("evaluate: the loss is ", std::isnan(loss) ? "nan" : "infinite",
                                   " in the batch that begins with sample ", before, "; ");
@@ -189,10 +209,15 @@ class Trainer
         throw NumericError(text(what, "sample ", i / std::size_t(model_.plan().input.size()),
                                 " of the batch has a pixel that is not finite"));
   }
-  void add(Evaluation& r, const typename Model::Batch& images, std::span<const std::int32_t> labels) {
+  template <class Images>
+  [[gnu::cold]] void refuse_pixels(const Images& images, const std::string& what) const {
+    refuse_pixels(typename Model::Batch(images.to(Host{})), what);
+  }
+  template <class Images>
+  void add(Evaluation& r, const Images& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
-    const T* z = e.infer(images.data(), n);
+    const T* z = e.infer(e.backend().samples_of(images), n);
     reserve(n);
     const graph::Stage& last = model_.plan().stage[std::size_t(Executor::stages - 1)];
     const ops::ClassLayout l = layout(last);
