@@ -64,7 +64,12 @@ void train(const Options& o, const DeviceChoice& choice, const Device& device) {
   std::printf("\n");
   std::printf("data: %s, %zu training and %zu test images\n\n%s\n", o.data.c_str(), samples,
               test.dataset().size(), summary<LeNet, Image>().c_str());
-  if (o.explain) std::printf("%s\n", explain<LeNet, Image>().c_str());
+  if (o.explain) {
+    if constexpr (std::is_same_v<Device, Host>)
+      std::printf("%s\n", explain<LeNet, Image>().c_str());
+    else
+      std::printf("%s\n", explain<LeNet, Image, Device>(o.batch_size).c_str());
+  }
 
   Evaluation result;
   for (int epoch = 1; epoch <= o.epochs; ++epoch) {

@@ -15,8 +15,10 @@
 
 #include "convolve_back.cuh"
 #include "copy.hpp"
+#include "costs.cuh"
 #include "dense.cuh"
 #include "elementwise.cuh"
+#include "grid.cuh"
 #include "log_softmax.cuh"
 #include "memory.hpp"
 #include "recording.hpp"
@@ -57,6 +59,8 @@ class Backend {
   static constexpr bool whole_batches = true;
   /// dx comes out of a stage's backward() taken back through the pointwise ops of the stage below.
   static constexpr bool takes_back_below = true;
+  /// What it launches and what that must do, for explain.
+  using Costs = gpu::Costs<T>;
 
   template <class U>
   using Memory = Buffer<U>;
@@ -123,7 +127,7 @@ class Backend {
       throw ArgumentError(text("the samples are on device ", samples.where.device,
                                ": expected the model's, device ", where_.device));
     order(samples.where, where_);
-    run("store_input", std::size_t(n) * std::size_t(e.stored_size()), store_input<T>, e, n, samples.data, x);
+    launch("store_input", store_input<T>, entry_grid(e, n), where_, e, n, samples.data, x);
     order(where_, samples.where);
   }
 
@@ -195,7 +199,7 @@ class Backend {
   /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
   template <class F>
   double mean(int n, const F& row, const T* each) {
-    launch("mean_of_rows", mean_of_rows<T, F>, Grid{dim3(1), dim3(mean_threads)}, where_, n, row, each,
+    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid(), where_, n, row, each,
            loss_.data());
     {
       const OnDevice on(where_);
@@ -210,7 +214,7 @@ class Backend {
   /// op(w[i], g[i], v[i]) with the op that set_update() was told.
   template <class Op>
   void update(std::size_t n, const Op&, T* w, const T* g, T* v) {
-    run("update", n, update_each<T, Op>, n, block_.data(), loss_.data(), w, g, v);
+    launch("update_each", update_each<T, Op>, grid_of(n), where_, n, block_.data(), loss_.data(), w, g, v);
   }
 
   template <class D, class Chain>
@@ -221,24 +225,19 @@ class Backend {
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
       constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
-      const Sliding sliding = forward_sliding(c);
-      const SlidingTile t = tile_of(sliding, sizeof(T));
-      const Grid grid = sliding_grid(c, sliding, t, n);
-      with_channels<D, forward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
-        launch("convolve", convolve<T, h, w, Channels, D, Chain>, grid, where_, d, t, s.first, p, chain,
-               draw);
+      const SlidingTile t = found<forward_tile<T>>(d);
+      with_channels<D, forward_channels>(forward_channels(c), [&]<int Channels>() {
+        launch("convolve", convolve<T, h, w, Channels, D, Chain>, forward_grid<T>(c, t, n), where_, d, t,
+               s.first, p, chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Window>) {
-      run("window_forward", items(n, c.out_h(), c.out_w(), c.cols / vec_size), window_forward<T, D, Chain>, d,
-          s.first, n, p.x, p.y, p.argmax, chain, draw);
+      launch("window_forward", window_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p.x,
+             p.y, p.argmax, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
-      const unsigned across = unsigned(parts_of(c.cols, tile_columns)),
-                     down = unsigned(parts_of(n, tile_rows));
-      const Grid grid{dim3(across, down, unsigned(parts_of_sum(c, n))), dim3(dense_threads), dense_shared<T>};
-      launch("dense_forward", dense_forward<T, Chain>, grid, where_, c, s.first, n, p, scratch_.data(),
-             done_.data(), chain, draw);
+      launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where_, c, s.first, n, p,
+             scratch_.data(), done_.data(), chain, draw);
     } else {
-      run("log_softmax_forward", std::size_t(n), log_softmax_forward<T>, c, n, p.x, p.y);
+      launch("log_softmax_forward", log_softmax_forward<T>, rows_grid(n), where_, c, n, p.x, p.y);
     }
   }
 
@@ -248,8 +247,8 @@ class Backend {
     const StepDraw draw = by_block(at);
     const auto c = d.get();
     const int size = c.out_size(), n = s.count();
-    run("undo_chain", items(n, 1, 1, size / vec_size), undo_chain<T, Below<D, Chain>>,
-        Below<D, Chain>{d, chain}, s.first, n, size, y, dy, draw);
+    launch("undo_chain", undo_chain<T, Below<D, Chain>>, undo_grid(size, n), where_,
+           Below<D, Chain>{d, chain}, s.first, n, size, y, dy, draw);
   }
   template <class D>
   void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
@@ -261,43 +260,37 @@ class Backend {
     const Stage c = d.get();
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      const GradientTile t = gradient_tile_of(c, sizeof(T));
-      require(t.rows > 0, c);
-      const Grid grid{
-          dim3(unsigned(t.channel_tiles(c) * t.depth_tiles(c) * t.tap_tiles(c)), unsigned(gradient_parts(c))),
-          dim3(unsigned(t.threads(c))), std::size_t(t.elements(c)) * sizeof(T)};
+      const GradientTile t = found<gradient_tile<T>>(d);
       with_channels<D, each_of_gradient>(t.each, [&]<int Each>() {
-        launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D>, grid, where_, d, t, n, p);
+        launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D>,
+               weight_gradient_grid<T>(c, t), where_, d, t, n, p);
       });
       if constexpr (DataGradient) {
         if (c.stride_h == 1 && c.stride_w == 1) {
           const Border around = border(below);
           const Sliding sliding = backward_sliding(c, around.h, around.w);
-          const SlidingTile tile = tile_of(sliding, sizeof(T));
-          const Grid across = sliding_grid(c, sliding, tile, n);
+          const SlidingTile tile = data_gradient_tile<T, Under>(d, around);
+          const Grid across = sliding_grid<T>(c, sliding, tile, n);
           with_channels<D, backward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
             launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
                    tile, s.first, p, below, draw);
           });
         } else {
-          run("convolve_strided_data_gradient", items(n, c.h, c.w, parts_of(c.ci, vec_size)),
-              convolve_strided_data_gradient<T, D, Under>, d, s.first, n, p, below, draw);
+          launch("convolve_strided_data_gradient", convolve_strided_data_gradient<T, D, Under>,
+                 strided_data_gradient_grid(c, n), where_, d, s.first, n, p, below, draw);
         }
       }
     } else if constexpr (std::is_same_v<Stage, Window>) {
       if constexpr (DataGradient)
-        run("window_backward", items(n, c.h, c.w, c.cols / vec_size), window_backward<T, D, Under>, d,
-            s.first, n, p, below, draw);
+        launch("window_backward", window_backward<T, D, Under>, backward_grid(c, n), where_, d, s.first, n, p,
+               below, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
-      const int data = DataGradient ? parts_of(c.k, tile_columns) * parts_of(n, tile_rows) : 0;
-      const int weights = parts_of(c.k, tile_rows) * parts_of(c.cols, tile_columns);
-      launch("dense_backward", dense_backward<T, Under>,
-             Grid{dim3(unsigned(data + weights)), dim3(dense_threads), dense_shared<T>}, where_, c, data,
-             s.first, n, p, below, draw);
+      launch("dense_backward", dense_backward<T, Under>, backward_grid<T>(c, DataGradient, n), where_, c,
+             DataGradient ? data_blocks(c, n) : 0, s.first, n, p, below, draw);
     } else {
       if constexpr (DataGradient)
-        run("log_softmax_backward", std::size_t(n), log_softmax_backward<T, Under>, c, s.first, n, p, below,
-            draw);
+        launch("log_softmax_backward", log_softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p,
+               below, draw);
     }
   }
 
@@ -316,17 +309,13 @@ class Backend {
     int largest = 0;
     for (int i = 0; i < gatherings_.count; ++i)
       largest = std::max(largest, gatherings_.at[i].weights + gatherings_.at[i].biases);
-    Grid grid = grid_of(std::size_t(largest));
-    grid.blocks.y = unsigned(gatherings_.count);
+    const Grid grid = gather_grid(largest, gatherings_.count);
     const Gatherings<T> all = std::exchange(gatherings_, {});
     launch("gather_parts", gather_parts<T>, grid, where_, all);
   }
 
  private:
   static constexpr std::size_t most_sizes = 8;
-  static bool stored_as_it_is(const Entry& e) {
-    return (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
-  }
   StepDraw by_block(const Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
   /// f() is part of a step.
   template <class F>
@@ -347,15 +336,6 @@ class Backend {
     where_ = recorder_.where();
     return Recording(where_, [&] { in_step(f); });
   }
-  static std::size_t items(int n, int h, int w, int groups) {
-    return std::size_t(n) * std::size_t(h) * std::size_t(w) * std::size_t(groups);
-  }
-  static constexpr int most_counted_tiles = 1024;
-  /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
-  static int parts_of_sum(const Dense& d, int n) {
-    const long tiles = long(parts_of(d.cols, tile_columns)) * parts_of(n, tile_rows);
-    return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
-  }
   static constexpr int forward_channels(const Contraction& c) {
     return forward_sliding(c).channels_a_thread();
   }
@@ -375,28 +355,12 @@ class Backend {
       f.template operator()<4>();
     }
   }
-  static Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, int n) {
-    require(t.rows > 0, c);
-    return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(parts_of(s.out, t.channels))),
-            dim3(unsigned(t.threads(s))), std::size_t(t.elements(s)) * sizeof(T)};
-  }
-  static void require(bool fits, const Contraction& c) {
-    if (!fits)
-      throw ShapeError(text("a convolution's kernel of ", c.kh, " x ", c.kw,
-                            " is too wide for the shared memory of a CUDA block"));
-  }
-
   /// n elements in this program's memory, until the next call.
   template <class U>
   U* fetch(const U* p, std::size_t n) const {
     if (on_host_.size() < n * sizeof(U)) on_host_ = PinnedBuffer<std::byte>(n * sizeof(U));
     copy_to_host(on_host_.data(), p, where_, n * sizeof(U));
     return reinterpret_cast<U*>(on_host_.data());
-  }
-  /// A thread each.
-  template <class... Parameters, class... Arguments>
-  void run(const char* name, std::size_t threads, void (*kernel)(Parameters...), Arguments... arguments) {
-    launch(name, kernel, grid_of(threads), where_, arguments...);
   }
   Cuda where_;
   Memory<T> scratch_, samples_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 #include "device.hpp"
@@ -16,6 +17,13 @@ struct Grid {
   std::size_t shared = 0;
 };
 
+/// "convolve with a grid of (64, 1, 1) blocks of (144, 1, 1) threads and 18560 bytes of shared memory".
+[[gnu::cold]] inline std::string launch_text(const char* kernel, const Grid& g) {
+  const dim3 &b = g.blocks, &t = g.threads;
+  return text(kernel, " with a grid of (", b.x, ", ", b.y, ", ", b.z, ") blocks of (", t.x, ", ", t.y, ", ",
+              t.z, ") threads and ", g.shared, " bytes of shared memory");
+}
+
 /// A thread for each of n things, in at most so many blocks; at least one.
 inline Grid grid_of(std::size_t n, std::size_t most_blocks = 0x7fffffff) {
   constexpr unsigned threads = 256;
@@ -25,6 +33,35 @@ inline Grid grid_of(std::size_t n, std::size_t most_blocks = 0x7fffffff) {
 /// The same for a kernel that goes on in steps of all threads (see for_each): no more of them than keep a
 /// device busy.
 inline Grid grid_for(std::size_t n) { return grid_of(n, 16384); }
+
+/// Is told of this thread's launches as long as it lives: for tests and measurements.
+class LaunchObserver {
+ public:
+  LaunchObserver() : before_(current()) { current() = this; }
+  virtual ~LaunchObserver() { current() = before_; }
+  LaunchObserver(const LaunchObserver&) = delete;
+  LaunchObserver& operator=(const LaunchObserver&) = delete;
+
+  /// The launch that was just put on the stream of `where`.
+  struct Launched {
+    const char* kernel;
+    Grid grid;
+    Cuda where;
+    cudaError_t (*start)(const void*);
+    const void* how;
+    /// Puts it there once more; what it changes, it changes once more.
+    cudaError_t again() const { return start(how); }
+  };
+  virtual void launched(const Launched&) = 0;
+
+  static LaunchObserver*& current() {
+    static thread_local LaunchObserver* observer = nullptr;
+    return observer;
+  }
+
+ private:
+  LaunchObserver* before_;
+};
 
 /// Starts kernel(arguments...) on the device and stream of `where`. Throws CudaError with its name and
 /// configuration.
@@ -37,15 +74,18 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
   config.blockDim = grid.threads;
   config.dynamicSmemBytes = grid.shared;
   config.stream = where.stream;
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+  const auto start = [&] {
+    return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+  };
+  const cudaError_t error = start();
   if (error != cudaSuccess) [[unlikely]] {
     const dim3 &b = grid.blocks, &t = grid.threads;
-    fail(error,
-         text("launch of ", name, " with a grid of (", b.x, ", ", b.y, ", ", b.z, ") blocks of (", t.x, ", ",
-              t.y, ", ", t.z, ") threads and ", grid.shared, " bytes of shared memory each on device ",
-              where.device),
+    fail(error, text("launch of ", launch_text(name, grid), " each on device ", where.device),
          {name, {b.x, b.y, b.z}, {t.x, t.y, t.z}, grid.shared});
   }
+  if (LaunchObserver* const observer = LaunchObserver::current()) [[unlikely]]
+    observer->launched(
+        {name, grid, where, [](const void* how) { return (*static_cast<decltype(start)*>(how))(); }, &start});
 }
 
 /// f(i) for this thread's share of 0 <= i < n.

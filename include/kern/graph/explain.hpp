@@ -1,6 +1,7 @@
 // explain: what is fused, what it moves, and why the rest is not.
 #pragma once
 #include "facts.hpp"
+#include "launches.hpp"
 #include "text.hpp"
 
 namespace kern {
@@ -48,6 +49,19 @@ constexpr const char* kind_text(const Stage& s) {
   return "";
 }
 
+/// "stage 0: convolution  (1, 28, 28) -> (16, 26, 26)" and its layers, a line each.
+template <class Net, class P>
+std::string stage_head(const P& p, int i) {
+  const Stage& s = p.stage[std::size_t(i)];
+  const auto texts = detail::LayerTexts<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
+  const Dims in = s.anchor == 0 || i == 0 ? p.input : p.dims[std::size_t(s.first - 1)];
+  std::string out = text("\nstage ", i, ": ", kind_text(s), "  ", dims_text(in), " -> ",
+                         dims_text(p.dims[std::size_t(s.last - 1)]), "\n");
+  for (int l = s.first; l < s.last; ++l)
+    out += text("    ", texts[std::size_t(l)].path, ": ", texts[std::size_t(l)].repr, "\n");
+  return out;
+}
+
 }  // namespace graph
 
 /// One paragraph a stage: the layers that run as one kernel, shapes, FLOPs, bytes that its forward pass reads
@@ -56,18 +70,13 @@ template <class Net, class In, class Device = Host, class T = float>
 std::string explain() {
   if constexpr (!graph::fits<Net, In, typename Device::template Backend<T>>()) return {};
   constexpr auto& p = graph::plan<Net, In, typename Device::template Backend<T>>;
-  const auto texts = graph::detail::LayerTexts<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
-  std::string out = text(p.stages, " stages for ", texts.size(), " layers\n");
+  std::string out = text(p.stages, " stages for ", nn::layer_count<Net>, " layers\n");
   double moved = 0;
   for (int i = 0; i < p.stages; ++i) {
     const graph::Stage& s = p.stage[std::size_t(i)];
-    const Dims in = s.anchor == 0 || i == 0 ? p.input : p.dims[std::size_t(s.first - 1)];
     const double read = double(s.in_size()) * sizeof(T), written = double(s.out_size()) * sizeof(T);
     moved += read + written;
-    out += text("\nstage ", i, ": ", graph::kind_text(s), "  ", graph::dims_text(in), " -> ",
-                graph::dims_text(p.dims[std::size_t(s.last - 1)]), "\n");
-    for (int l = s.first; l < s.last; ++l)
-      out += text("    ", texts[std::size_t(l)].path, ": ", texts[std::size_t(l)].repr, "\n");
+    out += graph::stage_head<Net>(p, i);
     out += text("  FLOPs ", graph::in_units(2 * double(s.multiply_adds())), ", reads ", graph::in_units(read),
                 "B, writes ", graph::in_units(written), "B a sample",
                 s.indexed ? " and pooling indices in training" : "");
@@ -80,6 +89,38 @@ std::string explain() {
               p.chunked > 0
                   ? text("; stages 0 to ", p.chunked - 1, " run depth-first, a few samples at a time\n")
                   : "\n");
+}
+
+/// The same for one training step on `batch` samples where the backend says what it launches: of each kernel
+/// its grid, the bytes that it has to read and write, each once, and its FLOPs. An optimizer with momentum is
+/// assumed. `batch`: at least 1.
+template <class Net, class In, class Device, class T = float>
+  requires requires { typename Device::template Backend<T>::Costs; }
+std::string explain(int batch) {
+  using Backend = typename Device::template Backend<T>;
+  if constexpr (!graph::fits<Net, In, Backend>()) return {};
+  constexpr auto& p = graph::plan<Net, In, Backend>;
+  const auto launches = graph::Launches<Net, In, Backend>::step(batch);
+  const auto list = [&](int stage) {
+    std::string lines;
+    for (const auto& l : launches) {
+      if (l.stage != stage) continue;
+      lines += text("  ", graph::part_text(l.part), ": ", to_string(l.work), "\n      reads ",
+                    graph::in_units(l.work.read), "B, writes ", graph::in_units(l.work.written), "B");
+      if (l.flops > 0) lines += text(", FLOPs ", graph::in_units(l.flops));
+      lines += "\n";
+    }
+    return lines;
+  };
+  std::string out = text(p.stages, " stages for ", nn::layer_count<Net>, " layers, ", batch, " samples\n");
+  for (int i = 0; i < p.stages; ++i)
+    out += text(graph::stage_head<Net>(p, i), list(i),
+                "  ends here: ", graph::boundary_text(p.stage[std::size_t(i)].boundary), "\n");
+  out += text("\nof no stage\n", list(-1));
+  double read = 0, written = 0, flops = 0;
+  for (const auto& l : launches) read += l.work.read, written += l.work.written, flops += l.flops;
+  return text(out, "\na step: ", launches.size(), " launches, reads ", graph::in_units(read), "B, writes ",
+              graph::in_units(written), "B, FLOPs ", graph::in_units(flops), "\n");
 }
 
 }  // namespace kern

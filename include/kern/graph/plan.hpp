@@ -129,6 +129,13 @@ struct Plan {
   }
   constexpr int input_size() const { return entry().stored_size(); }
   constexpr Dims output() const { return dims[std::size_t(N - 1)]; }
+  /// Stages that run in training: a log-softmax over all outputs at the end is part of a loss that skips it.
+  /// (One over the channels at each place of an image is not.)
+  constexpr int trained(bool loss_skips_log_softmax) const {
+    if (stages < 2 || !loss_skips_log_softmax) return stages;
+    const Stage& last = stage[std::size_t(stages - 1)];
+    return stages - (last.kind == Kind::log_softmax && dims[std::size_t(last.anchor)].flat);
+  }
 };
 
 /// What fold() asks of a layer.

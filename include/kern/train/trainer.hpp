@@ -40,14 +40,7 @@ class Trainer
                      graph::layer_text<typename Model::Net, detail::loss_fault<Model, Loss>().layer>()> {
   using Executor = typename Model::Executor;
   using T = typename Model::Element;
-  // A log-softmax over all outputs at the end is part of the loss. (One over the channels at each place of an
-  // image is not.)
-  static constexpr int trained = [] {
-    constexpr auto& p = Executor::structure;
-    constexpr graph::Stage last = p.stage[std::size_t(std::max(Executor::stages, 1) - 1)];
-    const bool over_all = last.kind == graph::Kind::log_softmax && p.dims[std::size_t(last.anchor)].flat;
-    return Executor::stages - (Loss::skips_log_softmax && Executor::stages > 1 && over_all);
-  }();
+  static constexpr int trained = Executor::structure.trained(Loss::skips_log_softmax);
 
  public:
   Trainer(Model& model, Loss loss, Optimizer optimizer) : model_(model), loss_(loss), optimizer_(optimizer) {

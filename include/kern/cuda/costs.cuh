@@ -1,0 +1,149 @@
+// What a stage's kernels have to do, whatever the device: for explain, and to hold their times against. For
+// nvcc only.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "convolve_back.cuh"
+#include "grid.cuh"
+
+namespace kern::gpu {
+
+/// A launch, and the bytes of the device's memory that it can't do without: each once.
+struct Work {
+  const char* kernel;
+  Grid grid;
+  double read = 0, written = 0;  ///< bytes
+  int products = 0;              ///< how many times the stage's multiply-adds
+};
+
+/// "convolve with a grid of (64, 1, 1) blocks of (144, 1, 1) threads and 18560 bytes of shared memory".
+inline std::string to_string(const Work& w) { return launch_text(w.kernel, w.grid); }
+
+/// What the kernel that makes dx of a stage meets below: the border around that stage's output, and whether
+/// its pointwise ops need the output for their derivative.
+struct Beneath {
+  Border border{};
+  bool reads_output = false;
+};
+
+/// The launches of Backend<T>, by what it is asked to do. Made of the grids that it launches.
+template <class T>
+struct Costs {
+  using Launch = Work;
+  using Works = std::vector<Work>;
+  using Under = Beneath;
+  template <class D>
+  static Under under(const D& d, bool reads_output) {
+    const Stored s = stored(d);
+    return {{s.border_h, s.border_w}, reads_output};
+  }
+
+  static Works load(const Entry& e, int n) {
+    if (stored_as_it_is(e)) return {};
+    return {{"store_input", entry_grid(e, n), bytes(n, e.size()), bytes(n, e.stored_size())}};
+  }
+
+  /// indexed: a pool's winners are kept, for training.
+  static Works forward(const Contraction& c, bool bias, bool indexed, int n) {
+    const double out = outputs(c);
+    return {{"convolve", forward_grid<T>(c, forward_tile<T>(c), n), bytes(n, inputs(c)) + weights(c, bias),
+             bytes(n, out) + (indexed ? indices(n, out) : 0), 1}};
+  }
+  static Works forward(const Window& w, bool, bool indexed, int n) {
+    const double out = double(w.out_h()) * w.out_w() * w.cols;
+    return {{"window_forward", forward_grid(w, n), bytes(n, w.in_size()),
+             bytes(n, out) + (indexed ? indices(n, out) : 0)}};
+  }
+  static Works forward(const Dense& d, bool bias, bool, int n) {
+    const int parts = parts_of_sum(d, n);
+    const double sums = parts > 1 ? bytes(parts, n, d.cols) : 0;
+    return {{"dense_forward", forward_grid<T>(d, n), bytes(n, d.k) + weights(d, bias) + sums,
+             bytes(n, d.cols) + sums, 1}};
+  }
+  static Works forward(const LogSoftmaxRows& r, bool, bool, int n) {
+    return {{"log_softmax_forward", rows_grid(n), bytes(n, r.in_size()), bytes(n, r.out_size())}};
+  }
+
+  /// The last stage's own pointwise ops.
+  static Works undo(int size, bool reads_output, int n) {
+    return {{"undo_chain", undo_grid(size, n), bytes(n, size) * (reads_output ? 2 : 1), bytes(n, size)}};
+  }
+  static Works backward(const Contraction& c, bool, bool data_gradient, const Under& below, int n) {
+    const double dy = bytes(n, outputs(c)) + (c.pooled() ? indices(n, outputs(c)) : 0);
+    Works w{{"convolve_weight_gradient", weight_gradient_grid<T>(c, gradient_tile<T>(c)),
+             bytes(n, inputs(c)) + dy, bytes(gradient_parts(c), c.weight_size() + c.cols), 1}};
+    if (!data_gradient) return w;
+    const Border around = below.border;
+    const bool strided = c.stride_h != 1 || c.stride_w != 1;
+    const Sliding s = backward_sliding(c, around.h, around.w);
+    const double dx =
+        strided ? bytes(n, c.in_size()) : bytes(n, c.h - 2 * around.h, double(c.w - 2 * around.w) * c.ci);
+    w.push_back({strided ? "convolve_strided_data_gradient" : "convolve_data_gradient",
+                 strided ? strided_data_gradient_grid(c, n) : sliding_grid<T>(c, s, tile_of(s, sizeof(T)), n),
+                 dy + weights(c, false) + (below.reads_output ? dx : 0), dx, 1});
+    return w;
+  }
+  static Works backward(const Window& w, bool, bool data_gradient, const Under& below, int n) {
+    if (!data_gradient) return {};
+    const double dy = double(w.out_h()) * w.out_w() * w.cols, dx = bytes(n, w.in_size());
+    return {{"window_backward", backward_grid(w, n),
+             bytes(n, dy) + (w.kh * w.kw > 1 ? indices(n, dy) : 0) + (below.reads_output ? dx : 0), dx}};
+  }
+  static Works backward(const Dense& d, bool bias, bool data_gradient, const Under&, int n) {
+    const double x = bytes(n, d.k);  // for dw, and where dx goes back through the stage below
+    return {{"dense_backward", backward_grid<T>(d, data_gradient, n),
+             x + bytes(n, d.cols) + (data_gradient ? weights(d, false) : 0),
+             (data_gradient ? x : 0) + weights(d, bias), data_gradient ? 2 : 1}};
+  }
+  static Works backward(const LogSoftmaxRows& r, bool, bool data_gradient, const Under& below, int n) {
+    if (!data_gradient) return {};
+    const double size = bytes(n, r.in_size());
+    return {{"log_softmax_backward", rows_grid(n), size * (below.reads_output ? 3 : 2), size}};
+  }
+  /// Of these convolutions.
+  static Works gather(const std::vector<Contraction>& all) {
+    Works works;
+    for (std::size_t i = 0; i < all.size(); i += std::size_t(Gatherings<T>::most)) {
+      int largest = 0, count = 0;
+      Work w{"gather_parts", {}};
+      for (; count < Gatherings<T>::most && i + std::size_t(count) < all.size(); ++count) {
+        const Contraction& c = all[i + std::size_t(count)];
+        largest = std::max(largest, c.weight_size() + c.cols);
+        w.read += bytes(gradient_parts(c), c.weight_size() + c.cols);
+        w.written += bytes(c.weight_size() + c.cols);
+      }
+      w.grid = gather_grid(largest, count);
+      works.push_back(w);
+    }
+    return works;
+  }
+  /// A loss a sample, and its gradient.
+  static Works loss(int classes, int n) {
+    return {{"mean_of_rows", mean_grid(), bytes(n, classes) + 4. * n, bytes(n, classes) + bytes(n) + 8}};
+  }
+  /// An optimizer that remembers as many numbers as there are parameters.
+  static Works update(std::size_t parameters) {
+    return {{"update", grid_of(parameters), bytes(3, double(parameters)), bytes(2, double(parameters))}};
+  }
+
+ private:
+  static double bytes(double a, double b = 1, double c = 1) { return a * b * c * sizeof(T); }
+  static double indices(int n, double each) { return n * each * sizeof(WindowIndex); }
+  template <class D>
+  static double weights(const D& d, bool bias) {
+    return bytes(d.weight_size() + (bias ? d.cols : 0));
+  }
+  /// Elements of a sample without the border, and those of the input that some output needs.
+  static double outputs(const Contraction& c) { return double(c.out_h()) * c.out_w() * c.cols; }
+  static double inputs(const Contraction& c) {
+    const auto along = [](int out, int stride, int kernel) {  // strides may leave gaps
+      return kernel < stride ? double(out) * kernel : double(out - 1) * stride + kernel;
+    };
+    return along(c.out_h() * c.pool_h, c.stride_h, c.kh) * along(c.out_w() * c.pool_w, c.stride_w, c.kw) *
+           c.ci;
+  }
+};
+
+}  // namespace kern::gpu

@@ -1,0 +1,126 @@
+// How a stage's kernels are started: from sizes alone, for who launches and for who explains. For nvcc only.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+
+#include "../core/error.hpp"
+#include "below.cuh"
+#include "dense.cuh"
+#include "elementwise.cuh"
+#include "launch.cuh"
+#include "tile.hpp"
+
+namespace kern::gpu {
+
+/// Of(d's numbers): by the compiler where d's type knows them, for the search for a tile takes a while.
+template <auto Of, class D>
+constexpr auto found(const D& d) {
+  if constexpr (D::complete) {
+    constexpr auto known = Of(D::value);
+    return known;
+  } else {
+    return Of(d.get());
+  }
+}
+template <class T>
+constexpr SlidingTile forward_tile(const Contraction& c) {
+  return tile_of(forward_sliding(c), sizeof(T));
+}
+template <class T>
+constexpr GradientTile gradient_tile(const Contraction& c) {
+  return gradient_tile_of(c, sizeof(T));
+}
+/// Of a stage above one of type Under, whose border is `around`.
+template <class T, class Under, class D>
+constexpr SlidingTile data_gradient_tile(const D& d, Border around) {
+  if constexpr (D::complete) {
+    constexpr Border b = known_border<Under>;
+    constexpr SlidingTile known = tile_of(backward_sliding(D::value, b.h, b.w), sizeof(T));
+    return known;
+  } else {
+    return tile_of(backward_sliding(d.get(), around.h, around.w), sizeof(T));
+  }
+}
+
+inline void require_tile(bool fits, const Contraction& c) {
+  if (!fits)
+    throw ShapeError(text("a convolution's kernel of ", c.kh, " x ", c.kw,
+                          " is too wide for the shared memory of a CUDA block"));
+}
+/// A thread for each of n x h x w x groups things.
+inline Grid items_grid(int n, int h, int w, int groups) {
+  return grid_of(std::size_t(n) * std::size_t(h) * std::size_t(w) * std::size_t(groups));
+}
+template <class T>
+Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, int n) {
+  require_tile(t.rows > 0, c);
+  return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(parts_of(s.out, t.channels))),
+          dim3(unsigned(t.threads(s))), std::size_t(t.elements(s)) * sizeof(T)};
+}
+
+inline constexpr int most_counted_tiles = 1024;
+/// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
+inline int parts_of_sum(const Dense& d, int n) {
+  const long tiles = long(parts_of(d.cols, tile_columns)) * parts_of(n, tile_rows);
+  return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
+}
+
+/// convolve.
+template <class T>
+Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
+  return sliding_grid<T>(c, forward_sliding(c), tile, n);
+}
+/// window_forward.
+inline Grid forward_grid(const Window& w, int n) {
+  return items_grid(n, w.out_h(), w.out_w(), w.cols / vec_size);
+}
+/// dense_forward.
+template <class T>
+Grid forward_grid(const Dense& d, int n) {
+  return {dim3(unsigned(parts_of(d.cols, tile_columns)), unsigned(parts_of(n, tile_rows)),
+               unsigned(parts_of_sum(d, n))),
+          dim3(dense_threads), dense_shared<T>};
+}
+/// log_softmax_forward, log_softmax_backward.
+inline Grid rows_grid(int n) { return grid_of(std::size_t(n)); }
+/// mean_of_rows.
+inline Grid mean_grid() { return {dim3(1), dim3(mean_threads)}; }
+
+/// convolve_weight_gradient.
+template <class T>
+Grid weight_gradient_grid(const Contraction& c, const GradientTile& t) {
+  require_tile(t.rows > 0, c);
+  return {dim3(unsigned(t.channel_tiles(c) * t.depth_tiles(c) * t.tap_tiles(c)), unsigned(gradient_parts(c))),
+          dim3(unsigned(t.threads(c))), std::size_t(t.elements(c)) * sizeof(T)};
+}
+/// convolve_strided_data_gradient.
+inline Grid strided_data_gradient_grid(const Contraction& c, int n) {
+  return items_grid(n, c.h, c.w, parts_of(c.ci, vec_size));
+}
+/// window_backward.
+inline Grid backward_grid(const Window& w, int n) { return items_grid(n, w.h, w.w, w.cols / vec_size); }
+/// dense_backward: its blocks for dx, and those for dw.
+inline int data_blocks(const Dense& d, int n) { return parts_of(d.k, tile_columns) * parts_of(n, tile_rows); }
+template <class T>
+Grid backward_grid(const Dense& d, bool data_gradient, int n) {
+  const int weights = parts_of(d.k, tile_rows) * parts_of(d.cols, tile_columns);
+  return {dim3(unsigned((data_gradient ? data_blocks(d, n) : 0) + weights)), dim3(dense_threads),
+          dense_shared<T>};
+}
+/// undo_chain, of samples of `size` elements.
+inline Grid undo_grid(int size, int n) { return items_grid(n, 1, 1, size / vec_size); }
+/// gather_parts: `count` of them, the largest of so many elements.
+inline Grid gather_grid(int largest, int count) {
+  Grid grid = grid_of(std::size_t(largest));
+  grid.blocks.y = unsigned(count);
+  return grid;
+}
+/// store_input, and whether there is need of it.
+inline bool stored_as_it_is(const Entry& e) {
+  return (e.c == 1 || (e.h == 1 && e.w == 1)) && e.stored_size() == e.size();
+}
+inline Grid entry_grid(const Entry& e, int n) {
+  return grid_of(std::size_t(n) * std::size_t(e.stored_size()));
+}
+
+}  // namespace kern::gpu

@@ -1,0 +1,96 @@
+// What a backend launches for one training step, in order: for explain, and for whoever measures.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "checked.hpp"
+
+namespace kern::graph {
+
+/// Which part of a step a launch is of.
+enum class Part { load, forward, loss, undo, backward, gather, update };
+
+constexpr const char* part_text(Part p) {
+  constexpr const char* text[] = {"load", "forward", "loss", "undo", "backward", "gather", "update"};
+  return text[int(p)];
+}
+
+/// A backend that says what it launches (Backend::Costs), for Net on In.
+template <class Net, class In, class Backend>
+class Launches {
+  static constexpr auto& p_ = plan<Net, In, Backend>;
+  using Costs = typename Backend::Costs;
+
+ public:
+  struct Launch {
+    Part part;
+    int stage;  ///< -1: of none
+    typename Costs::Launch work;
+    double flops;  ///< 2 a multiply-add of the plain definition
+  };
+
+  /// A step on n samples with CrossEntropyLoss and an optimizer that keeps one number a parameter.
+  static std::vector<Launch> step(int n) {
+    constexpr int trained = p_.trained(true);
+    std::vector<Launch> all;
+    const auto add = [&](Part part, int stage, const typename Costs::Works& works) {
+      const double flops = stage < 0 ? 0 : 2. * n * double(p_.stage[std::size_t(stage)].multiply_adds());
+      for (const auto& w : works) all.push_back({part, stage, w, flops * w.products});
+    };
+    add(Part::load, -1, Costs::load(p_.entry(), n));
+    for (int i = 0; i < trained; ++i) {
+      const Stage& s = p_.stage[std::size_t(i)];
+      with_numbers(
+          s, [&](const auto& d) { add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n)); });
+    }
+    add(Part::loss, -1, Costs::loss(p_.dims[std::size_t(p_.stage[trained - 1].last - 1)].size(), n));
+    if (has_ops(trained - 1))
+      add(Part::undo, trained - 1,
+          Costs::undo(p_.stage[trained - 1].out_size(), reads_output(trained - 1), n));
+    std::vector<Contraction> gathered;
+    for (int i = trained - 1; i >= 0; --i) {
+      const Stage& s = p_.stage[std::size_t(i)];
+      typename Costs::Under under{};
+      if (i > 0)
+        with_numbers(p_.stage[std::size_t(i - 1)],
+                     [&](const auto& d) { under = Costs::under(d, reads_output(i - 1)); });
+      with_numbers(
+          s, [&](const auto& d) { add(Part::backward, i, Costs::backward(d, s.has_bias, i > 0, under, n)); });
+      if (s.kind == Kind::contraction) gathered.insert(gathered.begin(), s.contraction);
+    }
+    add(Part::gather, -1, Costs::gather(gathered));
+    add(Part::update, -1, Costs::update(p_.stored));
+    return all;
+  }
+
+ private:
+  template <class F>
+  static void with_numbers(const Stage& s, F f) {
+    switch (s.kind) {
+      case Kind::contraction:
+        return f(s.contraction);
+      case Kind::dense:
+        return f(s.dense);
+      case Kind::window:
+        return f(s.window);
+      case Kind::log_softmax:
+        return f(s.rows);
+    }
+  }
+  static bool any_op(int stage, bool (*is)(const LayerTraits&)) {
+    const Stage& s = p_.stage[std::size_t(stage)];
+    for (int l = s.first; l < s.last; ++l) {
+      const LayerTraits& t = detail::Traits<nn::flat_layers<Net>>::value[std::size_t(l)];
+      if (t.lowers_to == nn::Lowering::pointwise && is(t)) return true;
+    }
+    return false;
+  }
+  static bool has_ops(int stage) {
+    return any_op(stage, [](const LayerTraits&) { return true; });
+  }
+  static bool reads_output(int stage) {
+    return any_op(stage, [](const LayerTraits& t) { return t.needs_output; });
+  }
+};
+
+}  // namespace kern::graph
