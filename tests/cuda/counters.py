@@ -3,6 +3,7 @@
 
     counters.py check TABLE PROGRAM [NET BATCH]   fails where a kernel has become worse than in the table
     counters.py rewrite TABLE PROGRAM DOCUMENT    makes the table anew, there and in the document
+    counters.py explained TABLE PROGRAM NET BATCH fails where explain says other launches or bytes than were counted
     counters.py markdown TABLE [DOCUMENT]         the table as Markdown; with DOCUMENT, whether it has that
 
 PROGRAM is that of nets.cu; LD_LIBRARY_PATH leads to the runtime. A kernel's template arguments are left out, and all
@@ -29,8 +30,8 @@ def short_name(kernel):
     return before.split("::")[-1]
 
 
-def profile(program, net, batch, times):
-    """-> name -> sums of what its launches did."""
+def kernels_of(program, net, batch, times):
+    """-> what the runtime counted, an entry for each kernel and way of starting it."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "counters.json"
         command = [program, net, "train", str(batch), str(times)]
@@ -39,9 +40,13 @@ def profile(program, net, batch, times):
             sys.exit(f"{' '.join(command)} exits with {r.returncode}: {r.stdout}{r.stderr}")
         if not file.exists():
             sys.exit("the runtime counts nothing: it is none that simulates GPUs")
-        kernels = json.loads(file.read_text())["kernels"]
+        return json.loads(file.read_text())["kernels"]
+
+
+def profile(program, net, batch, times):
+    """-> name -> sums of what its launches did."""
     sums = {}
-    for k in kernels:
+    for k in kernels_of(program, net, batch, times):
         counts = k["thread_instructions"]
         instructions = {c: n for c, n in counts.items() if not c.startswith("mma_flops") and c != "local_bytes"}
         traffic = lambda space, field: sum(k.get(f"{space}_{a}", {}).get(field, 0) for a in ("load", "store", "atomic"))
@@ -92,6 +97,37 @@ def worse(case, expected, got):
     return lines
 
 
+def misexplained(listed, before, after):
+    """-> what explain's list of a step's launches has wrong, a line each; before, after: counted without it and with it."""
+    ways, bytes_, lines = {}, {}, []
+    for line in listed.splitlines():
+        name, read, written, *way = line.split()
+        ways[name, *way] = ways.get((name, *way), 0) + 1
+        old = bytes_.get(name, (0, 0))
+        bytes_[name] = (old[0] + int(read), old[1] + int(written))
+    counted = {}
+    for sign, kernels in ((-1, before), (1, after)):
+        for k in kernels:
+            name = short_name(k["kernel"])
+            way = (name, *(",".join(map(str, k[d])) for d in ("grid", "block")), str(k["dynamic_shared"]))
+            one = counted.setdefault(way, [0, 0, 0])
+            for i, field in enumerate(("launches", "unique_read_bytes", "unique_write_bytes")):
+                one[i] += sign * k[field]
+    counted = {way: n for way, n in counted.items() if n[0]}
+    for way in sorted(ways.keys() | counted.keys()):
+        want, have = ways.get(way, 0), counted.get(way, [0])[0]
+        if want != have:
+            lines.append(f"{' '.join(way)}: explain has {want} launches, there were {have}")
+    for name, listed_bytes in bytes_.items():
+        for i, what in enumerate(("read", "written")):
+            have = sum(n[i + 1] for way, n in counted.items() if way[0] == name)
+            # A loss also reads what it has just written.
+            most = 1.01 * (listed_bytes[i] + (listed_bytes[1] if name == "each_row" and i == 0 else 0))
+            if not .99 * listed_bytes[i] <= have <= most:
+                lines.append(f"{name}: explain has {listed_bytes[i]} bytes {what}, there were {have}")
+    return lines
+
+
 def read_table(path):
     """-> case -> name -> row."""
     table = {}
@@ -135,6 +171,12 @@ def main(command, table, *rest):
         old = markdown(read_table(path))
         write_table(path, {f"{net} {batch}": count(program, net, batch) for net, batch in CASES})
         document.write_text(document.read_text().replace(old, markdown(read_table(path))))
+    elif command == "explained":
+        program, net, batch = rest
+        listed = subprocess.run([program, net, "list", batch, "0"], capture_output=True, text=True, check=True).stdout
+        lines = misexplained(listed, *(kernels_of(program, net, batch, times) for times in (0, 1)))
+        if lines or not listed:
+            sys.exit("\n".join(lines) or f"{program} lists nothing")
     elif command == "check":
         program, *case = rest
         known = read_table(path)

@@ -30,3 +30,30 @@ with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder) / "table.txt"
     counters.write_table(file, {"net 1": {"all": ROW, "k": {**ROW, "fma": 3.25}}})
     assert counters.read_table(file) == {"net 1": {"k": {**ROW, "fma": 3.25}, "all": ROW}}
+
+# What explain lists, against what was counted: launches as they are started, and bytes.
+LISTED = "each_row 100 50 1,1,1 256,1,1 0\nk 1000 500 2,1,1 64,1,1 16\nk 1000 500 2,1,1 64,1,1 16\n"
+
+
+def counted(name, launches, read, written, grid=(2, 1, 1), block=(64, 1, 1), shared=16):
+    return {"kernel": f"void kern::gpu::{name}<float>(int)", "grid": grid, "block": block, "dynamic_shared": shared,
+            "launches": launches, "unique_read_bytes": read, "unique_write_bytes": written}
+
+
+LOSS = counted("each_row", 1, 150, 50, (1, 1, 1), (256, 1, 1), 0)
+SETUP = counted("fill", 3, 0, 900)
+
+
+def explained(*kernels):
+    return counters.misexplained(LISTED, [SETUP], [SETUP, *kernels])
+
+
+assert explained(LOSS, counted("k", 2, 2000, 1000)) == []
+assert explained(LOSS, counted("k", 2, 2020, 990)) == []
+assert explained(LOSS, counted("k", 2, 2021, 989)) == ["k: explain has 2000 bytes read, there were 2021",
+                                                       "k: explain has 1000 bytes written, there were 989"]
+assert explained(LOSS, counted("k", 1, 2000, 1000)) == ["k 2,1,1 64,1,1 16: explain has 2 launches, there were 1"]
+for wrong in ({"grid": (1, 2, 1)}, {"block": (32, 1, 1)}, {"shared": 0}):
+    assert len(explained(LOSS, counted("k", 2, 2000, 1000, **wrong))) == 2, wrong
+assert len(explained(LOSS, counted("k", 2, 2000, 1000), counted("l", 1, 0, 0))) == 1
+assert len(explained(counted("k", 2, 2000, 1000))) == 3

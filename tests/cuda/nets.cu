@@ -1,7 +1,8 @@
 // Two nets in training, and what they make of samples: all kernels that these need, for what ptxas and a
 // profiler say about them.
-//   nets lenet|cifar10 train|evaluate BATCH TIMES
-// Training begins with a step of one sample, for what only a first step does.
+//   nets lenet|cifar10 train|evaluate|list BATCH TIMES
+// list: what explain has of a step, a line a launch: kernel, bytes read and written, grid, block, shared
+// memory. Training begins with a step of one sample, for what only a first step does.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -48,19 +49,32 @@ void run(bool train, int n, int times) {
   }
 }
 
+template <class Net, class In>
+void print_launches(int n) {
+  for (const auto& l : graph::Launches<Net, In, gpu::Backend<float>>::step(n)) {
+    const auto& [b, t, shared] = l.work.grid;
+    std::printf("%s %.0f %.0f %u,%u,%u %u,%u,%u %zu\n", l.work.kernel, l.work.read, l.work.written, b.x, b.y,
+                b.z, t.x, t.y, t.z, shared);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
   const std::vector<std::string_view> arguments(argv, argv + argc);
   const bool given = argc == 5, lenet = given && arguments[1] == "lenet",
-             train = given && arguments[2] == "train";
+             train = given && arguments[2] == "train", list = given && arguments[2] == "list";
   const int n = given ? std::atoi(argv[3]) : 0, times = given ? std::atoi(argv[4]) : -1;
-  if ((!lenet && (!given || arguments[1] != "cifar10")) || (!train && arguments[2] != "evaluate") || n < 1 ||
-      times < 0) {
-    std::fputs("usage: nets lenet|cifar10 train|evaluate BATCH TIMES\n", stderr);
+  if ((!lenet && (!given || arguments[1] != "cifar10")) || (!train && !list && arguments[2] != "evaluate") ||
+      n < 1 || times < 0) {
+    std::fputs("usage: nets lenet|cifar10 train|evaluate|list BATCH TIMES\n", stderr);
     return 2;
   }
-  if (lenet)
+  if (list && lenet)
+    print_launches<LeNet, Input<1, 28, 28>>(n);
+  else if (list)
+    print_launches<Cifar10, Input<3, 32, 32>>(n);
+  else if (lenet)
     run<LeNet, 1, 28, 28>(train, n, times);
   else
     run<Cifar10, 3, 32, 32>(train, n, times);

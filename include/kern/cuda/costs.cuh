@@ -125,7 +125,7 @@ struct Costs {
   }
   /// An optimizer that remembers as many numbers as there are parameters.
   static Works update(std::size_t parameters) {
-    return {{"update", grid_of(parameters), bytes(3, double(parameters)), bytes(2, double(parameters))}};
+    return {{"update_each", grid_of(parameters), bytes(3, double(parameters)), bytes(2, double(parameters))}};
   }
 
  private:
