@@ -199,8 +199,7 @@ class Backend {
   /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
   template <class F>
   double mean(int n, const F& row, const T* each) {
-    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid(), where_, n, row, each,
-           loss_.data());
+    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid(), where_, n, row, each, loss_.data());
     {
       const OnDevice on(where_);
       check(cudaMemcpyAsync(loss_on_host_.data(), loss_.data(), sizeof(double), cudaMemcpyDeviceToHost,
