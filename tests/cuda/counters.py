@@ -122,7 +122,7 @@ def misexplained(listed, before, after):
         for i, what in enumerate(("read", "written")):
             have = sum(n[i + 1] for way, n in counted.items() if way[0] == name)
             # A loss also reads what it has just written.
-            most = 1.01 * (listed_bytes[i] + (listed_bytes[1] if name == "each_row" and i == 0 else 0))
+            most = 1.01 * (listed_bytes[i] + (listed_bytes[1] if name == "mean_of_rows" and i == 0 else 0))
             if not .99 * listed_bytes[i] <= have <= most:
                 lines.append(f"{name}: explain has {listed_bytes[i]} bytes {what}, there were {have}")
     return lines

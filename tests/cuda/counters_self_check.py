@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert counters.read_table(file) == {"net 1": {"k": {**ROW, "fma": 3.25}, "all": ROW}}
 
 # What explain lists, against what was counted: launches as they are started, and bytes.
-LISTED = "each_row 100 50 1,1,1 256,1,1 0\nk 1000 500 2,1,1 64,1,1 16\nk 1000 500 2,1,1 64,1,1 16\n"
+LISTED = "mean_of_rows 100 50 1,1,1 256,1,1 0\nk 1000 500 2,1,1 64,1,1 16\nk 1000 500 2,1,1 64,1,1 16\n"
 
 
 def counted(name, launches, read, written, grid=(2, 1, 1), block=(64, 1, 1), shared=16):
@@ -40,7 +40,7 @@ def counted(name, launches, read, written, grid=(2, 1, 1), block=(64, 1, 1), sha
             "launches": launches, "unique_read_bytes": read, "unique_write_bytes": written}
 
 
-LOSS = counted("each_row", 1, 150, 50, (1, 1, 1), (256, 1, 1), 0)
+LOSS = counted("mean_of_rows", 1, 150, 50, (1, 1, 1), (256, 1, 1), 0)
 SETUP = counted("fill", 3, 0, 900)
 
 
