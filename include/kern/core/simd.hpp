@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device_code.hpp"
+#include "round.hpp"
 
 namespace kern {
 
@@ -125,9 +126,6 @@ inline vec<T> hold(vec<T> v) {
 #endif
   return v;
 }
-
-/// The least multiple of m that is >= n.
-constexpr int round_up(int n, int m) { return (n + m - 1) / m * m; }
 
 namespace detail {
 template <class T, int S>

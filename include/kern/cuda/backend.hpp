@@ -4,7 +4,6 @@
 #pragma once
 #ifdef __CUDACC__
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -154,9 +153,7 @@ class Backend {
     block_up_.send(block_.data(), where_, &on_host_block_, sizeof on_host_block_);
   }
 
-  /// A training step on n samples: forward(), which ends with mean() of the losses, then backward(), which
-  /// ends with update(). -> the loss, as soon as it is there: the rest may still be going on. Both are
-  /// graphs, made the second time that n is seen; if the loss is not finite, update() changes nothing.
+  /// A trainer's steps, by the size of their batches.
   class Recordings {
     friend class Backend;
     struct Size {
@@ -166,6 +163,9 @@ class Backend {
     std::vector<Size> sizes;
     std::size_t allocated = 0;  // pointers in the recordings are good as long as nothing is allocated
   };
+  /// A training step on n samples: forward(), which ends with mean() of the losses, then backward(), which
+  /// ends with update(). -> the loss, as soon as it is there: the rest may still be going on. Both are
+  /// graphs, made the second time that n is seen; if the loss is not finite, update() changes nothing.
   template <class F, class G>
   double step(Recordings& all, int n, F&& forward, G&& backward) {
     if (all.allocated != allocated_) all.sizes.clear(), all.allocated = allocated_;
@@ -224,7 +224,7 @@ class Backend {
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
       constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
-      const SlidingTile t = found<forward_tile<T>>(d);
+      const SlidingTile t = found_tile<forward_tile<T>>(d);
       with_channels<D, forward_channels>(forward_channels(c), [&]<int Channels>() {
         launch("convolve", convolve<T, h, w, Channels, D, Chain>, forward_grid<T>(c, t, n), where_, d, t,
                s.first, p, chain, draw);
@@ -259,16 +259,15 @@ class Backend {
     const Stage c = d.get();
     const int n = s.count();
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      const GradientTile t = found<gradient_tile<T>>(d);
+      const GradientTile t = found_tile<weight_gradient_tile<T>>(d);
       with_channels<D, each_of_gradient>(t.each, [&]<int Each>() {
         launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D>,
                weight_gradient_grid<T>(c, t), where_, d, t, n, p);
       });
       if constexpr (DataGradient) {
         if (c.stride_h == 1 && c.stride_w == 1) {
-          const Border around = border(below);
-          const Sliding sliding = backward_sliding(c, around.h, around.w);
-          const SlidingTile tile = data_gradient_tile<T, Under>(d, around);
+          const Sliding sliding = backward_sliding(c, border(below));
+          const SlidingTile tile = data_gradient_tile<T>(d, below);
           const Grid across = sliding_grid<T>(c, sliding, tile, n);
           with_channels<D, backward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
             launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
@@ -339,9 +338,9 @@ class Backend {
     return forward_sliding(c).channels_a_thread();
   }
   static constexpr int backward_channels(const Contraction& c) {
-    return backward_sliding(c, 0, 0).channels_a_thread();
+    return backward_sliding(c, Border{}).channels_a_thread();
   }
-  static constexpr int each_of_gradient(const Contraction& c) { return gradient_tile_of(c, sizeof(T)).each; }
+  static constexpr int each_of_gradient(const Contraction& c) { return weight_gradient_tile<T>(c).each; }
   /// f<Channels>(): those that a thread has; of an erased net known at run time only.
   template <class D, int (*Of)(const Contraction&), class F>
   static void with_channels(int channels, F&& f) {
@@ -361,6 +360,7 @@ class Backend {
     copy_to_host(on_host_.data(), p, where_, n * sizeof(U));
     return reinterpret_cast<U*>(on_host_.data());
   }
+
   Cuda where_;
   Memory<T> scratch_, samples_;
   Memory<unsigned> done_;  // a count for each tile of a linear layer

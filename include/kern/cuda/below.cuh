@@ -3,6 +3,7 @@
 #pragma once
 #include "../core/known.hpp"
 #include "../ops/chain.hpp"
+#include "tile.hpp"
 #include "vector.cuh"
 
 namespace kern::gpu {
@@ -22,10 +23,7 @@ KERN_HOST_DEVICE constexpr Stored stored(const LogSoftmaxRows& r) {
   return {r.c, r.cols, r.rows * r.pixels, 0, 0};
 }
 
-/// The border around the stage's output, which nobody reads from dx.
-struct Border {
-  int h, w;
-};
+/// Of the stage's output.
 KERN_HOST_DEVICE constexpr Border border(NoBelow) { return {0, 0}; }
 template <class D, class Chain>
 KERN_HOST_DEVICE constexpr Border border(const Below<D, Chain>& below) {
@@ -37,6 +35,12 @@ template <class Under>
 inline constexpr Border known_border{};
 template <class D, class Chain>
 inline constexpr Border known_border<Below<D, Chain>>{stored(D::value).border_h, stored(D::value).border_w};
+
+/// Of a stage above one of type Under.
+template <class T, class Under>
+KERN_HOST_DEVICE constexpr SlidingTile data_gradient_tile_above(const Contraction& c) {
+  return data_gradient_tile<T>(c, known_border<Under>);
+}
 
 /// dL/dy -> dL/d(what the chain got) of four elements, from e of a sample as stored on; y: that sample. In
 /// the border anything.

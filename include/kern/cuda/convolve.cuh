@@ -15,7 +15,7 @@ struct SlidingPlace {
   bool idle;                // outside the picture, or of no window
 
   __device__ SlidingPlace(const Sliding& s, const SlidingTile& t) {
-    const unsigned across = unsigned(parts_of(s.columns, t.columns)),
+    const unsigned across = unsigned(ceil_div(s.columns, t.columns)),
                    blocks = unsigned(t.blocks_of_picture(s));
     const unsigned block = blockIdx.x % blocks, groups = unsigned(t.groups(s)), window = threadIdx.x / groups;
     sample = int(blockIdx.x / blocks);
@@ -100,10 +100,7 @@ __global__ void __launch_bounds__(256)
   const Draw draw = at_step;
   const Contraction c = d.get();
   const Sliding s = forward_sliding(c);
-  if constexpr (D::complete) {
-    constexpr SlidingTile known = tile_of(forward_sliding(D::value), sizeof(T));
-    tile = known;
-  }
+  if constexpr (D::complete) tile = known_tile<forward_tile<T>, D>;
   const SlidingTile t = tile;
   const SlidingPlace at(s, t);
   constexpr bool pooled = PH * PW > 1;
@@ -116,7 +113,7 @@ __global__ void __launch_bounds__(256)
   T sum[High][Wide][Channels] = {};
   for (int c0 = 0; c0 < c.ci; c0 += t.depth)
     for (int a = 0; a < c.kh; ++a) {
-      const int depth = least(t.depth, c.ci - c0);
+      const int depth = lesser(t.depth, c.ci - c0);
       stage_picture(s, t, [&](int to, int row, int column, int channel) {
         const int h = top + row * c.stride_h + a, w = left + column;
         const bool inside = h < c.h && w < c.w;

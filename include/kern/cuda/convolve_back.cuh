@@ -36,11 +36,9 @@ __global__ void __launch_bounds__(256)
   Border around = border(below);
   if constexpr (D::complete) {
     around = known_border<Under>;
-    constexpr SlidingTile known =
-        tile_of(backward_sliding(D::value, known_border<Under>.h, known_border<Under>.w), sizeof(T));
-    tile = known;
+    tile = known_tile<data_gradient_tile_above<T, Under>, D>;
   }
-  const Sliding s = backward_sliding(c, around.h, around.w);
+  const Sliding s = backward_sliding(c, around);
   const SlidingTile t = tile;
   const SlidingPlace at(s, t);
   constexpr int Wide = pixels_a_thread;
@@ -113,13 +111,13 @@ __global__ void convolve_strided_data_gradient(D d, int first, int n, BackwardPa
                                                StepDraw at_step) {
   const Draw draw = at_step;
   const Contraction c = d.get();
-  const int groups = parts_of(c.ci, vec_size);
+  const int groups = ceil_div(c.ci, vec_size);
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int channel = int(item % groups) * vec_size;
   const long place = item / groups;
   const int column = int(place % c.w), row = int(place / c.w % c.h), sample = int(place / c.w / c.h);
   if (sample >= n) return;
-  const int some = least(vec_size, c.ci - channel);
+  const int some = lesser(vec_size, c.ci - channel);
   const T* const dy = p.dy + std::ptrdiff_t(sample) * c.out_size();
   const WindowIndex* const argmax = c.pooled() ? p.argmax + std::ptrdiff_t(sample) * c.out_size() : nullptr;
   Vec<T> sum{};
@@ -157,10 +155,7 @@ template <class T, int Each, class D>
 __global__ void __launch_bounds__(256)
     convolve_weight_gradient(D d, GradientTile tile, int n, BackwardPass<T> p) {
   const Contraction c = d.get();
-  if constexpr (D::complete) {
-    constexpr GradientTile known = gradient_tile_of(D::value, sizeof(T));
-    tile = known;
-  }
+  if constexpr (D::complete) tile = known_tile<weight_gradient_tile<T>, D>;
   const GradientTile t = tile;
   const bool fours = c.ci % vec_size == 0;
   const int pitch = t.pitch(c), in_columns = t.in_columns(c);

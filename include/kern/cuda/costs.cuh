@@ -72,16 +72,17 @@ struct Costs {
   }
   static Works backward(const Contraction& c, bool, bool data_gradient, const Under& below, int n) {
     const double dy = bytes(n, outputs(c)) + (c.pooled() ? indices(n, outputs(c)) : 0);
-    Works w{{"convolve_weight_gradient", weight_gradient_grid<T>(c, gradient_tile<T>(c)),
+    Works w{{"convolve_weight_gradient", weight_gradient_grid<T>(c, weight_gradient_tile<T>(c)),
              bytes(n, inputs(c)) + dy, bytes(gradient_parts(c), c.weight_size() + c.cols), 1}};
     if (!data_gradient) return w;
     const Border around = below.border;
     const bool strided = c.stride_h != 1 || c.stride_w != 1;
-    const Sliding s = backward_sliding(c, around.h, around.w);
+    const Sliding s = backward_sliding(c, around);
     const double dx =
         strided ? bytes(n, c.in_size()) : bytes(n, c.h - 2 * around.h, double(c.w - 2 * around.w) * c.ci);
     w.push_back({strided ? "convolve_strided_data_gradient" : "convolve_data_gradient",
-                 strided ? strided_data_gradient_grid(c, n) : sliding_grid<T>(c, s, tile_of(s, sizeof(T)), n),
+                 strided ? strided_data_gradient_grid(c, n)
+                         : sliding_grid<T>(c, s, data_gradient_tile<T>(c, around), n),
                  dy + weights(c, false) + (below.reads_output ? dx : 0), dx, 1});
     return w;
   }

@@ -91,11 +91,11 @@ __global__ void __launch_bounds__(dense_threads)
     dense_forward(Dense d, int first, int n, ForwardPass<T> p, T* sums, unsigned* done, Chain chain,
                   StepDraw at_step) {
   const Draw draw = at_step;
-  const int parts = int(gridDim.z), steps = parts_of(d.k, tile_depth);
+  const int parts = int(gridDim.z), steps = ceil_div(d.k, tile_depth);
   const int first_row = int(blockIdx.y) * tile_rows, first_column = int(blockIdx.x) * tile_columns;
   T sum[8][4] = {};
   multiply_tile<true, false>(n, d.cols, int(long(steps) * blockIdx.z / parts) * tile_depth,
-                             least(d.k, int(long(steps) * (blockIdx.z + 1) / parts) * tile_depth),
+                             lesser(d.k, int(long(steps) * (blockIdx.z + 1) / parts) * tile_depth),
                              Matrix<T>{p.x, d.k, 1}, Matrix<T>{p.w.weight, d.cols, 1}, first_row,
                              first_column, sum);
   const auto at = [&](int r, int o) { return std::ptrdiff_t(r) * d.cols + o; };
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(dense_threads)
   T sum[8][4] = {};
   const Matrix<T> dy{p.dy, d.cols, 1};
   if (int(blockIdx.x) < data_blocks) {
-    const int across = parts_of(d.k, tile_columns);
+    const int across = ceil_div(d.k, tile_columns);
     const int first_row = int(blockIdx.x) / across * tile_rows,
               first_column = int(blockIdx.x) % across * tile_columns;
     multiply_tile<true, true>(n, d.k, 0, d.cols, dy, Matrix<T>{p.w.weight, 1, d.cols}, first_row,
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(dense_threads)
     });
     return;
   }
-  const int block = int(blockIdx.x) - data_blocks, across = parts_of(d.cols, tile_columns);
+  const int block = int(blockIdx.x) - data_blocks, across = ceil_div(d.cols, tile_columns);
   const int first_row = block / across * tile_rows, first_column = block % across * tile_columns;
   multiply_tile<false, false>(d.k, d.cols, 0, n, Matrix<T>{p.x, 1, d.k}, dy, first_row, first_column, sum);
   each_four(first_row, first_column, sum, [&](int i, int o, const Vec<T>& v) {

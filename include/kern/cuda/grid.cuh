@@ -12,34 +12,21 @@
 
 namespace kern::gpu {
 
-/// Of(d's numbers): by the compiler where d's type knows them, for the search for a tile takes a while.
-template <auto Of, class D>
-constexpr auto found(const D& d) {
-  if constexpr (D::complete) {
-    constexpr auto known = Of(D::value);
-    return known;
-  } else {
-    return Of(d.get());
-  }
+/// Find(d's numbers).
+template <auto Find, class D>
+constexpr auto found_tile(const D& d) {
+  if constexpr (D::complete)
+    return known_tile<Find, D>;
+  else
+    return Find(d.get());
 }
-template <class T>
-constexpr SlidingTile forward_tile(const Contraction& c) {
-  return tile_of(forward_sliding(c), sizeof(T));
-}
-template <class T>
-constexpr GradientTile gradient_tile(const Contraction& c) {
-  return gradient_tile_of(c, sizeof(T));
-}
-/// Of a stage above one of type Under, whose border is `around`.
-template <class T, class Under, class D>
-constexpr SlidingTile data_gradient_tile(const D& d, Border around) {
-  if constexpr (D::complete) {
-    constexpr Border b = known_border<Under>;
-    constexpr SlidingTile known = tile_of(backward_sliding(D::value, b.h, b.w), sizeof(T));
-    return known;
-  } else {
-    return tile_of(backward_sliding(d.get(), around.h, around.w), sizeof(T));
-  }
+/// Of a stage above `below`.
+template <class T, class D, class Under>
+constexpr SlidingTile data_gradient_tile(const D& d, const Under& below) {
+  if constexpr (D::complete)
+    return known_tile<data_gradient_tile_above<T, Under>, D>;
+  else
+    return data_gradient_tile<T>(d.get(), border(below));
 }
 
 inline void require_tile(bool fits, const Contraction& c) {
@@ -54,14 +41,14 @@ inline Grid items_grid(int n, int h, int w, int groups) {
 template <class T>
 Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, int n) {
   require_tile(t.rows > 0, c);
-  return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(parts_of(s.out, t.channels))),
+  return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(ceil_div(s.out, t.channels))),
           dim3(unsigned(t.threads(s))), std::size_t(t.elements(s)) * sizeof(T)};
 }
 
 inline constexpr int most_counted_tiles = 1024;
 /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
 inline int parts_of_sum(const Dense& d, int n) {
-  const long tiles = long(parts_of(d.cols, tile_columns)) * parts_of(n, tile_rows);
+  const long tiles = long(ceil_div(d.cols, tile_columns)) * ceil_div(n, tile_rows);
   return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
 }
 
@@ -77,7 +64,7 @@ inline Grid forward_grid(const Window& w, int n) {
 /// dense_forward.
 template <class T>
 Grid forward_grid(const Dense& d, int n) {
-  return {dim3(unsigned(parts_of(d.cols, tile_columns)), unsigned(parts_of(n, tile_rows)),
+  return {dim3(unsigned(ceil_div(d.cols, tile_columns)), unsigned(ceil_div(n, tile_rows)),
                unsigned(parts_of_sum(d, n))),
           dim3(dense_threads), dense_shared<T>};
 }
@@ -95,15 +82,15 @@ Grid weight_gradient_grid(const Contraction& c, const GradientTile& t) {
 }
 /// convolve_strided_data_gradient.
 inline Grid strided_data_gradient_grid(const Contraction& c, int n) {
-  return items_grid(n, c.h, c.w, parts_of(c.ci, vec_size));
+  return items_grid(n, c.h, c.w, ceil_div(c.ci, vec_size));
 }
 /// window_backward.
 inline Grid backward_grid(const Window& w, int n) { return items_grid(n, w.h, w.w, w.cols / vec_size); }
 /// dense_backward: its blocks for dx, and those for dw.
-inline int data_blocks(const Dense& d, int n) { return parts_of(d.k, tile_columns) * parts_of(n, tile_rows); }
+inline int data_blocks(const Dense& d, int n) { return ceil_div(d.k, tile_columns) * ceil_div(n, tile_rows); }
 template <class T>
 Grid backward_grid(const Dense& d, bool data_gradient, int n) {
-  const int weights = parts_of(d.k, tile_rows) * parts_of(d.cols, tile_columns);
+  const int weights = ceil_div(d.k, tile_rows) * ceil_div(d.cols, tile_columns);
   return {dim3(unsigned((data_gradient ? data_blocks(d, n) : 0) + weights)), dim3(dense_threads),
           dense_shared<T>};
 }

@@ -1,8 +1,11 @@
 // Batches of a data set that lies on a GPU. For nvcc; other compilers see nothing.
 #pragma once
 #ifdef __CUDACC__
-#include <array>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,8 +41,11 @@ __global__ void load_pictures(std::size_t count, int channels, int area, const s
 /// A DataLoader whose data set is brought to a GPU once, as bytes: a batch is picked and transformed there,
 /// and is, like the order of every epoch, the DataLoader's to the bit. The transform is a pointwise one
 /// (ToTensor, Normalize); what it makes of each of the 256 bytes is asked once.
-template <Dataset Set, PointwiseTransform Change>
+template <Dataset Set, Transform Change>
 class DeviceLoader {
+  static_assert(
+      PointwiseTransform<Change>,
+      "DeviceLoader: only pointwise transforms run on a GPU; a DataLoader's batches come from the host");
   static constexpr auto extents = Set::Sample::extents;
   static constexpr int channels = extents[0], area = extents[1] * extents[2];
 
@@ -155,9 +161,6 @@ class DeviceLoader {
 template <Dataset Set, Transform Change>
 DeviceLoader<Set, Change> make_loader(const Cuda& where, Set set, const Change& transform,
                                       DataLoaderOptions options = {}) {
-  static_assert(PointwiseTransform<Change>,
-                "make_loader: only pointwise transforms run on a GPU; use a DataLoader, whose batches come "
-                "from the host");
   return {std::move(set), transform, options, where};
 }
 

@@ -92,12 +92,11 @@ struct WallTime {
   double seconds = detail::seconds_since_1970();
 };
 
-/// PyTorch's torch.utils.tensorboard.SummaryWriter: a new event file in a folder, one folder a run;
-/// `tensorboard
-/// --logdir` shows them all, also while they grow. What is added is with the system when the call returns: a
-/// crash of the program loses nothing, and what is in the file can be read. One thread at a time. Every call
-/// throws DataError if the file can't be written (it then is as it was before), ArgumentError for a tag that
-/// is not UTF-8: TensorBoard would read no further.
+/// PyTorch's torch.utils.tensorboard.SummaryWriter: a new event file in a folder, one folder a run.
+/// `tensorboard --logdir FOLDER` shows them all, also while they grow. What is added is with the system when
+/// the call returns: a crash of the program loses nothing, and what is in the file can be read. One thread at
+/// a time. Every call throws DataError if the file can't be written (it then is as it was before),
+/// ArgumentError for a tag that is not UTF-8: TensorBoard would read no further.
 class SummaryWriter {
  public:
   /// Makes the folder and the file.
