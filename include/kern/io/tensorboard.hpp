@@ -1,5 +1,5 @@
 // What TensorBoard shows of a training run, written as PyTorch's SummaryWriter does. Opt-in: needs protozero
-// (headers only) and zlib; the CMake target kern::tensorboard.
+// (headers only) and libpng; the CMake target kern::tensorboard.
 #pragma once
 #include <algorithm>
 #include <chrono>
