@@ -19,16 +19,15 @@
 
 #include "kern/cuda/cuda.hpp"
 #include "kern/kern.hpp"
+#include "nets.hpp"
+#include "results.hpp"
 
 using namespace kern;
 using namespace kern::nn;
 
 namespace {
 
-using LeNet = Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 32, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
-                         Flatten, Linear<4608, 128>, ReLU, Dropout<0.5>, Linear<128, 10>, LogSoftmax>;
-using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
-                           Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
+using namespace bench;
 
 struct Options {
   std::string out;
@@ -48,47 +47,6 @@ struct Options {
   int multiply_adds() const { return quick ? 16 : 1 << 14; }
 };
 constexpr double close_enough = 2e-5;  // of a loss on the host
-
-// --- results -----------------------------------------------------------------------------------------------
-
-std::string quoted(std::string_view s) {
-  std::string q = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') q += '\\';
-    q += c >= 0 && c < ' ' ? ' ' : c;
-  }
-  return q + '"';
-}
-std::string json(double v) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.9g", v);
-  return std::isfinite(v) ? digits : "null";
-}
-using Fields = std::vector<std::pair<std::string, std::string>>;
-std::string json(const Fields& fields) {
-  std::string s;
-  for (const auto& [name, value] : fields) s += text(s.empty() ? "{" : ", ", quoted(name), ": ", value);
-  return s.empty() ? "{}" : s + "}";
-}
-std::string list(const std::vector<std::string>& values) {
-  std::string s;
-  for (const auto& v : values) s += text(s.empty() ? "" : ", ", v);
-  return "[" + s + "]";
-}
-std::string list(const std::vector<double>& values) {
-  std::vector<std::string> all;
-  for (const double v : values) all.push_back(json(v));
-  return list(all);
-}
-/// NaN of none: so it is null where nothing could be measured.
-double median(std::vector<double> v) {
-  std::erase_if(v, [](double x) { return std::isnan(x); });
-  if (v.empty()) return std::nan("");
-  std::sort(v.begin(), v.end());
-  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
-/// Seconds of every round.
-Fields timing(const std::vector<double>& v) { return {{"seconds", json(median(v))}, {"rounds", list(v)}}; }
 
 /// Seconds between an event before f() and one behind it.
 template <class F>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../../bench/nets.hpp"
 #include "kern/cuda/cuda.hpp"
 #include "kern/kern.hpp"
 
@@ -13,8 +14,7 @@ using namespace kern::nn;
 
 namespace {
 
-using LeNet = Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 32, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
-                         Flatten, Linear<4608, 128>, ReLU, Dropout<0.5>, Linear<128, 10>, LogSoftmax>;
+using bench::LeNet;
 using Digit = Input<1, 28, 28>;
 // Padding, a stride, a pool of its own, a log-softmax between, ops at the end.
 using Odd = Sequential<Conv2d<3, 6, 3, 2, 1>, ReLU, MaxPool2d<3, 2>, Conv2d<6, 5, 3, 1, 1>, Dropout<0.5>,

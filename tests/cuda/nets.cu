@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../../bench/nets.hpp"
 #include "kern/cuda/cuda.hpp"
 #include "kern/kern.hpp"
 
@@ -16,10 +17,8 @@ using namespace kern::nn;
 
 namespace {
 
-using LeNet = Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 32, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
-                         Flatten, Linear<4608, 128>, ReLU, Dropout<0.5>, Linear<128, 10>, LogSoftmax>;
-using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
-                           Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
+using bench::Cifar10;
+using bench::LeNet;
 
 template <int C, int H, int W>
 struct Samples {
