@@ -7,8 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "kern/cuda/backend.hpp"
+// kern.hpp first: all others have it behind.
 #include "kern/kern.hpp"
+
+#include "kern/cuda/cuda.hpp"
 
 using namespace kern;
 using namespace kern::nn;
@@ -153,4 +155,32 @@ TEST_CASE("a loss that is not finite is refused, and nothing has changed") {
                        "step 2: the loss is nan; sample 3 of the batch has a pixel that is not finite",
                        NumericError);
   CHECK(trainer.steps() == 1);
+}
+
+// A linear layer's sum is cut into parts by the number of samples: 576 in 28 parts, but 512 in 32.
+TEST_CASE("a smaller batch after a larger one") {
+  Model<Sequential<Linear<6144, 8>>, Input<6144>, Host> host{Seed{0}};
+  Model<Sequential<Linear<6144, 8>>, Input<6144>, Cuda> model{Seed{0}};
+  const auto x = rand<float, Shape<dyn, 6144>>(Seed{1}, 576);
+  for (const int n : {576, 512}) {
+    const TensorView<const float, Shape<dyn, 6144>> some(x.data(), n);
+    const auto expected = host.predict(some), got = model.predict(some);
+    float most = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      most = std::max(most, std::abs(got.data()[i] - expected.data()[i]));
+    CHECK(most < 1e-5);  // sums of 6144 products of at most 1 / 78: their roundings add up to some 1e-7
+  }
+}
+
+TEST_CASE("memory for the parts of a sum is enough for every smaller batch") {
+  for (const Dense d : {Dense{384, 64, 64}, Dense{4608, 128, 128}, Dense{6144, 8, 8}, Dense{100, 10, 12},
+                        Dense{100'000, 1000, 1000}, Dense{500, 70'000, 70'000}}) {
+    std::size_t needed = 0, missing = 0;
+    for (int n = 1; n < 20'000; ++n) {
+      const int parts = gpu::parts_of_sum(d, n);
+      if (parts > 1) needed = std::max(needed, std::size_t(parts) * std::size_t(n) * std::size_t(d.cols));
+      missing += gpu::sums_of_parts(d, n) < needed;
+    }
+    CHECK(missing == 0);
+  }
 }

@@ -142,6 +142,18 @@ LAYERS = [
     ("log_softmax_flattened", S(C(2, 3, 1), nn.Flatten(), nn.LogSoftmax(1)), (2, 3, 4), 2),
     ("linear_log_softmax", S(nn.Linear(20, 10), nn.LogSoftmax(1)), (20,), 4),
     ("log_softmax_conv", S(C(2, 5, 1), nn.LogSoftmax(1), C(5, 4, 3, 1, 1)), (2, 5, 5), 2),
+    ("softmax_relu", S(nn.Linear(20, 10), nn.Softmax(1), nn.Linear(10, 3), R()), (20,), 4),
+    ("softmax_channels", S(nn.Softmax(1), nn.Tanh()), (5, 3, 4), 2),
+    ("from_output", S(C(3, 9, 3), nn.LeakyReLU(0.2), nn.ELU(0.7), M(2), nn.Flatten(), nn.Linear(144, 12), nn.Tanh(),
+                      nn.Linear(12, 6), nn.ELU(), nn.LeakyReLU(), nn.Sigmoid()), (3, 10, 10), 2),
+    ("from_input", S(C(2, 5, 3, 1, 1), R(), nn.GELU(), nn.AvgPool2d(2), nn.SiLU(), nn.Tanh(), nn.Flatten(),
+                     nn.Linear(45, 12), nn.GELU("tanh"), nn.Linear(12, 6), nn.Hardswish()), (2, 6, 6), 3),
+    ("all_pointwise", S(nn.Identity(), nn.LeakyReLU(), nn.GELU(), nn.SiLU(), nn.Sigmoid(), nn.Hardswish(), nn.ELU(), nn.Tanh(),
+                        nn.GELU("tanh")), (3, 4, 5), 2),
+    ("mean_pools", S(nn.AvgPool2d(3, 2, 1), nn.AvgPool2d(2), nn.SiLU()), (3, 13, 14), 2),
+    ("mean_pool_inside", S(nn.AvgPool2d((3, 2), (1, 2), (1, 1), count_include_pad=False)), (5, 6, 7), 2),
+    ("adaptive_pool", S(nn.AdaptiveAvgPool2d((3, 2)), R(), C(3, 5, 3, 1, 1)), (3, 8, 7), 2),
+    ("global_pool", S(R(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(9, 4)), (9, 8, 7), 3),
 ]
 
 

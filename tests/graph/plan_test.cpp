@@ -58,7 +58,7 @@ TEST_CASE("LeNet is five stages: two convolutions, two products, the log-softmax
   CHECK(p.stage[1].contraction.pool_h == 2);
   CHECK(p.stage[2].kind == Kind::dense);
   CHECK(p.stage[2].dense.k == 4608);
-  CHECK(p.stage[4].kind == Kind::log_softmax);
+  CHECK(p.stage[4].kind == Kind::softmax);
   CHECK(p.chunked == 2);
   CHECK(p.stage[0].boundary == Boundary::contraction_reads);
   CHECK(p.stage[1].boundary == Boundary::dense_reads);
@@ -82,6 +82,19 @@ TEST_CASE("a pooling joins the convolution only where that is exact") {
   CHECK(plan_of<Twice, Image>.stage[0].boundary == Boundary::pooled_twice);
   using Large = Sequential<Conv2d<1, 4, 3>, MaxPool2d<13>>;
   CHECK(plan_of<Large, Image>.stage[0].boundary == Boundary::window_too_large);
+}
+
+TEST_CASE("an activation joins the stage before it unless its derivative would miss something") {
+  using Output = Sequential<Conv2d<1, 4, 3>, Tanh, MaxPool2d<2>, Dropout<0.5>>;  // dropout can be undone
+  CHECK(plan_of<Output, Image>.stages == 1);
+  using Hidden = Sequential<Conv2d<1, 4, 3>, Tanh, ReLU>;  // tanh's output is gone where it is negative
+  CHECK(plan_of<Hidden, Image>.stages == 2);
+  CHECK(plan_of<Hidden, Image>.stage[0].boundary == Boundary::output_hidden);
+  CHECK(plan_of<Hidden, Image>.stage[1].kind == Kind::pointwise);
+  using Needed = Sequential<Conv2d<1, 4, 3>, ReLU, GELU<>, Tanh, ReLU>;  // a pointwise stage keeps its input
+  CHECK(plan_of<Needed, Image>.stages == 2);
+  CHECK(plan_of<Needed, Image>.stage[0].boundary == Boundary::input_needed);
+  CHECK(plan_of<Sequential<Conv2d<1, 4, 3>, AvgPool2d<2>>, Image>.stage[0].boundary == Boundary::mean_reads);
 }
 
 TEST_CASE("a convolution's padding is a border that the stage before it keeps") {
@@ -130,7 +143,7 @@ TEST_CASE("summary and explain say what the plan says") {
   CHECK(e.find("5 stages for 12 layers") != std::string::npos);
   CHECK(e.find("stage 1: convolution and pooling  (16, 26, 26) -> (4608)") != std::string::npos);
   CHECK(e.find("ends here: the next layer sums over the whole sample") != std::string::npos);
-  CHECK(e.find("ends here: log-softmax sums over a row") != std::string::npos);
+  CHECK(e.find("ends here: the softmax sums over a row") != std::string::npos);
   const std::string overlap = explain<Sequential<Conv2d<1, 4, 3>, MaxPool2d<3, 2>>, Image>();
   CHECK(overlap.find("ends here: the next pooling's windows overlap") != std::string::npos);
 }

@@ -104,7 +104,7 @@ Result<T> run(const Contraction& c, const Data& data, const Chain& chain, int th
         BackwardPass<T>{x.data() + at * in, weights, r.y.data() + at * out, r.argmax.data() + at * out,
                         dy.data() + at * out, DataGradient ? r.dx.data() + at * in : nullptr,
                         partials.data() + std::size_t(chunk) * stride, nullptr},
-        chain, training);
+        chain, NoBelow{}, training);
   });
   backend.gather(d, partials.data(), stride, 3, r.dw.data(), data.bias.empty() ? nullptr : r.db.data());
   return r;

@@ -67,7 +67,7 @@ Result<T> run(const Dense& c, int n, const Data& data, const Chain& chain, int t
       whole, d,
       BackwardPass<T>{x.data(), weights, r.y.data(), nullptr, dy.data(), DataGradient ? r.dx.data() : nullptr,
                       r.dw.data(), data.bias.empty() ? nullptr : r.db.data()},
-      chain, training);
+      chain, NoBelow{}, training);
   return r;
 }
 

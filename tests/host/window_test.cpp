@@ -38,7 +38,7 @@ Result<T> run(const Window& c, const Doubles& x64, const Doubles& dy64, const Ch
   Result<T> r{Buffer<T>(count * out), Buffer<T>(count * in), Buffer<WindowIndex>(count * out)};
   std::fill_n(r.y.data(), r.y.size(), T(untouched));
   std::fill_n(r.dx.data(), r.dx.size(), T(untouched));
-  WindowIndex* const argmax = c.kh * c.kw > 1 ? r.argmax.data() : nullptr;
+  WindowIndex* const argmax = c.pooling == pool_max ? r.argmax.data() : nullptr;
   const auto both = [&](Slice s) {
     const std::size_t at = std::size_t(std::max(0, s.first - first));
     WindowIndex* const index = argmax ? argmax + at * out : nullptr;
@@ -53,7 +53,7 @@ Result<T> run(const Window& c, const Doubles& x64, const Doubles& dy64, const Ch
                                                     r.dx.data() + at * in,
                                                     nullptr,
                                                     nullptr},
-                                    chain, training);
+                                    chain, NoBelow{}, training);
   };
   if (whole)
     both(Slice{first, first + count, Slice::whole});
@@ -93,7 +93,7 @@ void check(const Chain& chain) {
         for (int o = 0; o < c.cols; ++o) {
           const auto e = std::size_t(s * c.out_size() + c.out_origin() + i * c.out_pitch() + j * c.cols + o);
           wrong_y += double(r.y[e]) != (inside ? expected.y[e] : untouched);
-          wrong_index += inside && o < c.c && c.kh * c.kw > 1 && r.argmax[e] != expected.winner[e];
+          wrong_index += inside && o < c.c && c.pooling == pool_max && r.argmax[e] != expected.winner[e];
         }
       }
   for (std::size_t i = 0; i < x.size(); ++i) wrong_dx += double(r.dx[i]) != expected.dx[i];
@@ -125,8 +125,17 @@ TEST_CASE("windows") {
   check_both<Window{9, 9, 20, 0, 3, 3, 1, 1, 1, 1, 0, 0}>(relu_drop);  // overlapping, padded
   check_both<Window{9, 11, 16, 0, 3, 2, 2, 3, 1, 0, 2, 1}>(relu_drop);
   check_both<Window{20, 1, 3, 0, 3, 1, 1, 1, 0, 0, 0, 0}>(none);
-  check_both<Window{7, 5, 33, 0, 1, 1, 1, 1, 0, 0, 1, 2}>(relu_drop);  // pointwise ops alone
   check_both<Window{7, 7, 4, 0, 7, 7, 7, 7, 3, 3, 0, 0}>(none);
+}
+
+// Divisors are powers of two, so that means are exact, too.
+TEST_CASE("means over windows") {
+  check_both<Window{8, 9, 5, 0, 2, 2, 2, 2, 0, 0, 0, 0, pool_mean}>(none);
+  check_both<Window{7, 9, 20, 0, 4, 2, 1, 2, 2, 1, 1, 2, pool_mean}>(relu_drop);  // overlapping, padded
+  check_both<Window{6, 9, 3, 0, 1, 2, 1, 1, 0, 0, 0, 0, pool_mean_inside}>(relu_drop);
+  check_both<Window{3, 3, 17, 0, 2, 2, 1, 1, 1, 1, 0, 0, pool_mean_inside}>(none);  // 1, 2 and 4 inside
+  check_both<Window{6, 12, 9, 0, 1, 1, 1, 1, 0, 0, 0, 1, pool_mean_inside, 4, 3}>(relu_drop);  // overlapping
+  check_both<Window{4, 4, 4, 0, 1, 1, 1, 1, 0, 0, 0, 0, pool_mean_inside, 1, 1}>(none);
 }
 
 TEST_CASE("NaN beats all, -inf is no padding") {

@@ -2,9 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "kern/core/simd.hpp"
 #include "kern/ops/dropout.hpp"
 #include "kern/ops/relu.hpp"
+#include "kern/ops/sigmoid.hpp"
+#include "kern/ops/silu.hpp"
+#include "kern/ops/tanh.hpp"
 
 using namespace kern;
 using ops::Chain;
@@ -13,7 +18,9 @@ namespace chain_test {
 // y = x + by and y = x * by: which comes first shows.
 struct Add {
   float by;
-  static constexpr bool monotone = true, needs_output = false, keeps_sign = false;
+  static constexpr bool monotone = true;
+  static constexpr ops::Needs needs = ops::Needs::nothing;
+  static constexpr ops::Keeps keeps = ops::Keeps::nothing;
   template <class V>
   struct Bound {
     float by;
@@ -27,7 +34,9 @@ struct Add {
 };
 struct Scale {
   float by;
-  static constexpr bool monotone = false, needs_output = false, keeps_sign = false;
+  static constexpr bool monotone = false;
+  static constexpr ops::Needs needs = ops::Needs::nothing;
+  static constexpr ops::Keeps keeps = ops::Keeps::nothing;
   template <class V>
   struct Bound {
     float by;
@@ -86,13 +95,41 @@ TEST_CASE("relu before dropout: the gradient is masked twice") {
   CHECK(off > channels);
 }
 
-TEST_CASE("a chain is monotone, or keeps the sign, if all its ops do") {
+TEST_CASE("a chain is monotone if all its ops are, and keeps what the least of them does") {
   static_assert(Chain<>::monotone);
   static_assert(Chain<ops::Relu, ops::DropoutChannels>::monotone);
   static_assert(!Chain<ops::Relu, ops::Dropout>::monotone);
   static_assert(!Chain<Scale, ops::Relu>::monotone);
-  static_assert(Chain<ops::Relu, ops::Dropout>::keeps_sign);
-  static_assert(!Chain<Add, ops::Relu>::keeps_sign);
+  static_assert(Chain<>::keeps == ops::Keeps::value);
+  static_assert(Chain<ops::DropoutChannels, ops::Dropout>::keeps == ops::Keeps::value);
+  static_assert(Chain<ops::Relu, ops::Dropout>::keeps == ops::Keeps::sign);
+  static_assert(Chain<Add, ops::Relu>::keeps == ops::Keeps::nothing);
+}
+
+// d sigmoid(x) = s (1 - s), s = 1 / (1 + e^-x).
+TEST_CASE("an op that needs its output finds it behind dropout") {
+  const Draw draw{Seed{1}, 0, true};
+  const auto ops = Chain<ops::Sigmoid, ops::DropoutChannels, ops::Dropout>::of({}, {0.5, 1}, {0.25, 2});
+  const double x = 0.7, s = 1 / (1 + std::exp(-x));
+  int alive = 0;
+  for (int c = 0; c < 64; ++c) {
+    const auto chain = ops.bind<double>(Place{0, c, 64}, draw);
+    const double y = chain.forward(x, 0), factor = y / s;
+    CHECK(chain.backward(3, y, 0) == doctest::Approx(3 * factor * s * (1 - s)));
+    alive += y != 0;
+  }
+  CHECK(alive > 10);
+  CHECK(alive < 50);
+}
+
+TEST_CASE("from its input, any chain of ops goes back") {
+  const auto chain =
+      Chain<ops::Silu, Scale, ops::Tanh, Add>::of({}, {2}, {}, {1}).bind<double>(Place{}, Draw{});
+  const auto f = [&](double x) { return chain.forward(x, 0); };
+  for (const double x : {-2.0, 0.1, 0.9}) {
+    const double h = 1e-6, numeric = (f(x + h) - f(x - h)) / (2 * h);
+    CHECK(chain.backward_from_input(1, x, 0) == doctest::Approx(numeric).epsilon(1e-8));
+  }
 }
 
 TEST_CASE("a chain on a register is the chain on each lane") {

@@ -1,6 +1,7 @@
 // A stage as its formulas in core/stage.hpp read, in double, one loop an index: what the kernels are checked
 // against. Inputs are small integers, so that every sum is exact in float: results must be equal, not close.
 #pragma once
+#include <cmath>
 #include <kern/core/philox.hpp>
 #include <kern/core/stage.hpp>
 #include <vector>
@@ -108,6 +109,10 @@ Reference dense(const Dense& d, int first, int n, const Doubles& x, const Double
   return r;
 }
 
+/// PyTorch's windows of an adaptive pooling: from floor(i n / bins) up to ceil((i + 1) n / bins).
+inline bool in_bin(int x, int i, int n, int bins) {
+  return x >= std::floor(double(i) * n / bins) && x < std::ceil(double(i + 1) * n / bins);
+}
 template <class Chain>
 Reference window(const Window& d, int first, int n, const Doubles& x, const Doubles& dy, const Chain& chain,
                  Draw draw) {
@@ -118,21 +123,33 @@ Reference window(const Window& d, int first, int n, const Doubles& x, const Doub
     for (int i = 0; i < d.out_h(); ++i)
       for (int j = 0; j < d.out_w(); ++j)
         for (int c = 0; c < d.c; ++c) {
-          double top = 0;
+          double top = 0, sum = 0;
           int winner = -1;
           std::size_t from = 0;
-          for (int a = 0; a < d.kh; ++a)
-            for (int b = 0; b < d.kw; ++b) {
-              const int row = i * d.stride_h - d.pad_h + a, column = j * d.stride_w - d.pad_w + b;
-              if (row < 0 || row >= d.h || column < 0 || column >= d.w) continue;
+          std::vector<std::size_t> inside;
+          for (int row = 0; row < d.h; ++row)
+            for (int column = 0; column < d.w; ++column) {
+              const int a = row - i * d.stride_h + d.pad_h, b = column - j * d.stride_w + d.pad_w;
+              const bool in = d.bins_h > 0 ? in_bin(row, i, d.h, d.bins_h) && in_bin(column, j, d.w, d.bins_w)
+                                           : a >= 0 && a < d.kh && b >= 0 && b < d.kw;
+              if (!in) continue;
               const auto at = std::size_t(s * d.in_size() + (row * d.w + column) * d.cols + c);
+              inside.push_back(at);
+              sum += x[at];
               if (winner < 0 || larger(x[at], top)) top = x[at], winner = a * d.kw + b, from = at;
             }
+          const double divisor = d.pooling == pool_mean ? d.kh * d.kw : double(inside.size());
+          if (d.pooling != pool_max) top = sum / divisor;
           const auto e = std::size_t(s * d.out_size() + d.out_origin() + i * d.out_pitch() + j * d.cols + c);
           const auto op = chain.template bind<double>({first + s, c, d.c}, draw);
           r.y[e] = op.forward(top, i * d.out_w() + j);
           r.winner[e] = winner;
-          if (!dy.empty()) r.dx[from] += op.backward(dy[e], r.y[e], i * d.out_w() + j);
+          if (dy.empty()) continue;
+          const double g = op.backward(dy[e], r.y[e], i * d.out_w() + j);
+          if (d.pooling == pool_max)
+            r.dx[from] += g;
+          else
+            for (const std::size_t at : inside) r.dx[at] += g / divisor;
         }
   return r;
 }

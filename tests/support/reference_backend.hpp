@@ -80,7 +80,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
     for (int i = 0; i < s.count(); ++i) forward_one(known.get(), s.first + i, i, p, chain, draw);
   }
   template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D known, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
+  void backward(Slice s, D known, const BackwardPass<T>& p, const Chain& chain, NoBelow, Draw draw) {
     const auto d = known.get();
     if constexpr (std::is_same_v<std::remove_const_t<decltype(d)>, Dense>) {
       for (int i = 0; i < d.weight_size(); ++i) p.dw[i] = 0;
@@ -152,15 +152,17 @@ class ReferenceBackend : public host::OwnMemory<T> {
       const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
       for (int r = 0; r < d.out_h(); ++r)
         for (int q = 0; q < d.out_w(); ++q) {
-          T top = 0;
+          const Span rows = d.rows(r), columns = d.columns(q);
+          T top = 0, sum = 0;
           int at = -1;
-          for (int a = 0; a < d.kh; ++a)
-            for (int b = 0; b < d.kw; ++b) {
-              const int h = r * d.stride_h - d.pad_h + a, w = q * d.stride_w - d.pad_w + b;
-              if (h < 0 || h >= d.h || w < 0 || w >= d.w) continue;
+          for (int h = rows.first; h < rows.last; ++h)
+            for (int w = columns.first; w < columns.last; ++w) {
               const T v = x[(h * d.w + w) * d.cols + k];
-              if (at < 0 || v > top || std::isnan(v)) top = v, at = a * d.kw + b;
+              sum += v;
+              if (at < 0 || v > top || std::isnan(v))
+                top = v, at = (h - r * d.stride_h + d.pad_h) * d.kw + w - q * d.stride_w + d.pad_w;
             }
+          if (d.pooling != pool_max) top = sum / T(d.divisor(rows, columns));
           const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
                                 std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
           p.y[e] = op.forward(top, r * d.out_w() + q);
@@ -169,7 +171,21 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <class Chain>
-  void forward_one(const LogSoftmaxRows& d, int, int i, const ForwardPass<T>& p, const Chain&, Draw) {
+  void forward_one(const Pointwise& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
+                   Draw draw) {
+    for (int k = 0; k < d.c; ++k) {
+      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      for (int r = 0; r < d.h; ++r)
+        for (int q = 0; q < d.w; ++q)
+          p.y[std::size_t(i) * std::size_t(d.out_size()) +
+              std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k)] =
+              op.forward(
+                  p.x[std::size_t(i) * std::size_t(d.in_size()) + std::size_t((r * d.w + q) * d.cols + k)],
+                  r * d.w + q);
+    }
+  }
+  template <class Chain>
+  void forward_one(const SoftmaxRows& d, int, int i, const ForwardPass<T>& p, const Chain&, Draw) {
     const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
     for (int r = 0; r < d.rows; ++r) {
       const T* x = p.x + base + std::size_t(r * d.pixels * d.cols);
@@ -177,11 +193,11 @@ class ReferenceBackend : public host::OwnMemory<T> {
       T top = x[0], sum = 0;
       each(d, [&](int e) { top = std::max(top, x[e]); });
       each(d, [&](int e) { sum += std::exp(x[e] - top); });
-      each(d, [&](int e) { y[e] = x[e] - top - std::log(sum); });
+      each(d, [&](int e) { y[e] = d.log ? x[e] - top - std::log(sum) : std::exp(x[e] - top) / sum; });
     }
   }
   template <class F>
-  static void each(const LogSoftmaxRows& d, F f) {
+  static void each(const SoftmaxRows& d, F f) {
     for (int p = 0; p < d.pixels; ++p)
       for (int k = 0; k < d.c; ++k) f(p * d.cols + k);
   }
@@ -244,23 +260,48 @@ class ReferenceBackend : public host::OwnMemory<T> {
         for (int q = 0; q < d.out_w(); ++q) {
           const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
                                 std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
-          const int at = p.argmax && d.kh * d.kw > 1 ? p.argmax[e] : 0;
-          const int h = r * d.stride_h - d.pad_h + at / d.kw, w = q * d.stride_w - d.pad_w + at % d.kw;
-          dx[(h * d.w + w) * d.cols + k] += op.backward(p.dy[e], p.y[e], r * d.out_w() + q);
+          const T g = op.backward(p.dy[e], p.y[e], r * d.out_w() + q);
+          if (d.pooling == pool_max) {
+            const int at = p.argmax[e];
+            const int h = r * d.stride_h - d.pad_h + at / d.kw, w = q * d.stride_w - d.pad_w + at % d.kw;
+            dx[(h * d.w + w) * d.cols + k] += g;
+          } else {
+            const Span rows = d.rows(r), columns = d.columns(q);
+            for (int h = rows.first; h < rows.last; ++h)
+              for (int w = columns.first; w < columns.last; ++w)
+                dx[(h * d.w + w) * d.cols + k] += g / T(d.divisor(rows, columns));
+          }
         }
     }
   }
   template <bool, class Chain>
-  void backward_one(const LogSoftmaxRows& d, int, int i, const BackwardPass<T>& p, const Chain&, Draw) {
+  void backward_one(const Pointwise& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
+                    Draw draw) {
+    if (!p.dx) return;
+    for (int k = 0; k < d.c; ++k) {
+      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      for (int r = 0; r < d.h; ++r)
+        for (int q = 0; q < d.w; ++q) {
+          const std::size_t in = std::size_t(i) * std::size_t(d.in_size()) +
+                                 std::size_t((r * d.w + q) * d.cols + k),
+                            out = std::size_t(i) * std::size_t(d.out_size()) +
+                                  std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
+          p.dx[in] = op.backward_from_input(p.dy[out], p.x[in], r * d.w + q);
+        }
+    }
+  }
+  template <bool, class Chain>
+  void backward_one(const SoftmaxRows& d, int, int i, const BackwardPass<T>& p, const Chain&, Draw) {
     if (!p.dx) return;
     const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
     for (int r = 0; r < d.rows; ++r) {
       const std::size_t at = base + std::size_t(r * d.pixels * d.cols);
       T sum = 0;
       for (int e = 0; e < d.pixels * d.cols; ++e) p.dx[at + std::size_t(e)] = 0;
-      each(d, [&](int e) { sum += p.dy[at + std::size_t(e)]; });
+      const T *y = p.y + at, *dy = p.dy + at;
+      each(d, [&](int e) { sum += d.log ? dy[e] : dy[e] * y[e]; });
       each(d, [&](int e) {
-        p.dx[at + std::size_t(e)] = p.dy[at + std::size_t(e)] - std::exp(p.y[at + std::size_t(e)]) * sum;
+        p.dx[at + std::size_t(e)] = d.log ? dy[e] - std::exp(y[e]) * sum : y[e] * (dy[e] - sum);
       });
     }
   }

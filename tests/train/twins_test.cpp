@@ -58,9 +58,9 @@ struct FaultyBackend : TestDevice::Backend<T> {
     Base::forward(s, d, p, chain, draw);
     if (flaw == Flaw::forward && is_fc1(d) && draw.train) shift(p.y, std::size_t(2 * d.get().out_size() + 3));
   }
-  template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
-    Base::template backward<DataGradient>(s, d, p, chain, draw);
+  template <bool DataGradient, class D, class Chain, class Under>
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, const Under& below, Draw draw) {
+    Base::template backward<DataGradient>(s, d, p, chain, below, draw);
     if (flaw == Flaw::backward && is_fc1(d)) shift(p.db, 7);
   }
   template <class Op>

@@ -49,31 +49,91 @@ struct Dense {
   KERN_HOST_DEVICE constexpr int weight_size() const { return k * cols; }
 };
 
-/// A max over windows of each channel (a 1 x 1 window: a copy, for pointwise ops that no contraction can take
-/// along):
+/// The part [first, last) of a side of the input that lies in a window.
+struct Span {
+  int first, last;
+  KERN_HOST_DEVICE constexpr int size() const { return last - first; }
+};
+
+/// What a window makes of its elements.
+enum Pooling : int {
+  pool_max = 0,
+  pool_mean = 1,         // the padding counts as zeros
+  pool_mean_inside = 2,  // of those inside the input
+};
+
+/// The largest, or the mean, over windows of each channel:
 ///   y[i, j, c] = max x[i*stride_h - pad_h + a, j*stride_w - pad_w + b, c]  over a < kh, b < kw inside the
 ///   input
-/// The input has no border.
+/// or, where bins_h > 0, over bins_h x bins_w windows that cover the input: window i of a side of n has the
+/// elements from floor(i n / bins) up to, not including, ceil((i + 1) n / bins). The input has no border.
 struct Window {
-  int h, w;                // input
-  int c, cols;             // channels; as stored, in x and y
-  int kh, kw;              // window
-  int stride_h, stride_w;  //
-  int pad_h, pad_w;        // the window may hang over by this much
-  int border_h, border_w;  // zeros around the output
+  int h, w;                    // input
+  int c, cols;                 // channels; as stored, in x and y
+  int kh, kw;                  // window
+  int stride_h, stride_w;      //
+  int pad_h, pad_w;            // the window may hang over by this much
+  int border_h, border_w;      // zeros around the output
+  int pooling = pool_max;      // a Pooling
+  int bins_h = 0, bins_w = 0;  // 0: by kh, stride_h and pad_h
 
-  KERN_HOST_DEVICE constexpr int out_h() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
-  KERN_HOST_DEVICE constexpr int out_w() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+  KERN_HOST_DEVICE constexpr int out_h() const { return windows(h, kh, stride_h, pad_h, bins_h); }
+  KERN_HOST_DEVICE constexpr int out_w() const { return windows(w, kw, stride_w, pad_w, bins_w); }
+  /// The rows of window row i; the columns of window column j.
+  KERN_HOST_DEVICE constexpr Span rows(int i) const { return span(i, h, kh, stride_h, pad_h, bins_h); }
+  KERN_HOST_DEVICE constexpr Span columns(int j) const { return span(j, w, kw, stride_w, pad_w, bins_w); }
+  /// The window rows that input row y is in; the window columns that input column x is in.
+  KERN_HOST_DEVICE constexpr Span windows_of_row(int y) const {
+    return at(y, h, kh, stride_h, pad_h, bins_h);
+  }
+  KERN_HOST_DEVICE constexpr Span windows_of_column(int x) const {
+    return at(x, w, kw, stride_w, pad_w, bins_w);
+  }
+  /// By what the sum of a window with these rows and columns is divided.
+  KERN_HOST_DEVICE constexpr int divisor(Span rows, Span columns) const {
+    return pooling == pool_mean ? kh * kw : rows.size() * columns.size();
+  }
   KERN_HOST_DEVICE constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
   KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
   KERN_HOST_DEVICE constexpr int in_size() const { return h * w * cols; }
   KERN_HOST_DEVICE constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+
+ private:
+  KERN_HOST_DEVICE static constexpr int windows(int n, int k, int stride, int pad, int bins) {
+    return bins > 0 ? bins : (n + 2 * pad - k) / stride + 1;
+  }
+  KERN_HOST_DEVICE static constexpr Span span(int i, int n, int k, int stride, int pad, int bins) {
+    if (bins > 0) return {i * n / bins, ((i + 1) * n + bins - 1) / bins};
+    const int at = i * stride - pad;
+    return {at < 0 ? 0 : at, at + k < n ? at + k : n};
+  }
+  KERN_HOST_DEVICE static constexpr Span at(int x, int n, int k, int stride, int pad, int bins) {
+    const int count = windows(n, k, stride, pad, bins);
+    if (bins > 0) return {x * bins / n, ((x + 1) * bins + n - 1) / n};
+    const int p = x + pad, first = p < k ? 0 : (p - k) / stride + 1, last = p / stride + 1;
+    return {first, last < count ? last : count};
+  }
 };
 
-/// y = x - log(sum of exp x) over each of `rows` rows: `pixels` times c channels, stored as cols. No border
-/// on either side.
-struct LogSoftmaxRows {
+/// y = x, for ops that no other stage can take along. The input has no border.
+struct Pointwise {
+  int h, w;
+  int c, cols;             // channels; as stored, in x and y
+  int border_h, border_w;  // zeros around the output
+
+  KERN_HOST_DEVICE constexpr int out_h() const { return h; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return w; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * cols; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
+};
+
+/// y = exp x / sum of exp x, or its logarithm, over each of `rows` rows: `pixels` times c channels, stored as
+/// cols. No border on either side.
+struct SoftmaxRows {
   int rows, pixels, c, cols;
+  int log;  // 1: y = x - log(sum of exp x)
   KERN_HOST_DEVICE constexpr int in_size() const { return rows * pixels * cols; }
   KERN_HOST_DEVICE constexpr int out_size() const { return rows * pixels * cols; }
 };

@@ -18,9 +18,10 @@
 #include "dense.cuh"
 #include "elementwise.cuh"
 #include "grid.cuh"
-#include "log_softmax.cuh"
 #include "memory.hpp"
+#include "pointwise.cuh"
 #include "recording.hpp"
+#include "softmax.cuh"
 #include "tensor.hpp"
 #include "upload.hpp"
 #include "window.cuh"
@@ -70,12 +71,10 @@ class Backend {
   }
 
   static std::size_t scratch_size(const Contraction&, int) { return 0; }
-  static std::size_t scratch_size(const Dense& d, int n) {
-    const int parts = parts_of_sum(d, n);
-    return parts > 1 ? std::size_t(parts) * std::size_t(n) * std::size_t(d.cols) : 0;
-  }
+  static std::size_t scratch_size(const Dense& d, int n) { return sums_of_parts(d, n); }
   static std::size_t scratch_size(const Window&, int) { return 0; }
-  static std::size_t scratch_size(const LogSoftmaxRows&, int) { return 0; }
+  static std::size_t scratch_size(const Pointwise&, int) { return 0; }
+  static std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements > scratch_.size()) scratch_ = allocate<T>(elements);
   }
@@ -232,11 +231,14 @@ class Backend {
     } else if constexpr (std::is_same_v<Stage, Window>) {
       launch("window_forward", window_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p.x,
              p.y, p.argmax, chain, draw);
+    } else if constexpr (std::is_same_v<Stage, Pointwise>) {
+      launch("pointwise_forward", pointwise_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n,
+             p.x, p.y, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where_, c, s.first, n, p,
              scratch_.data(), done_.data(), chain, draw);
     } else {
-      launch("log_softmax_forward", log_softmax_forward<T>, rows_grid(n), where_, c, n, p.x, p.y);
+      launch("softmax_forward", softmax_forward<T>, rows_grid(n), where_, c, n, p.x, p.y);
     }
   }
 
@@ -252,8 +254,9 @@ class Backend {
   template <class D>
   void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
 
-  template <bool DataGradient, class D, class Under>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Under& below, Draw at) {
+  template <bool DataGradient, class D, class Chain, class Under>
+  void backward(Slice s, D d, const BackwardPass<T>& p, [[maybe_unused]] const Chain& chain,
+                const Under& below, Draw at) {
     const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
@@ -282,13 +285,17 @@ class Backend {
       if constexpr (DataGradient)
         launch("window_backward", window_backward<T, D, Under>, backward_grid(c, n), where_, d, s.first, n, p,
                below, draw);
+    } else if constexpr (std::is_same_v<Stage, Pointwise>) {
+      if constexpr (DataGradient)
+        launch("pointwise_backward", pointwise_backward<T, D, Chain, Under>, pointwise_grid(c, n), where_, d,
+               s.first, n, p, chain, below, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       launch("dense_backward", dense_backward<T, Under>, backward_grid<T>(c, DataGradient, n), where_, c,
              DataGradient ? data_blocks(c, n) : 0, s.first, n, p, below, draw);
     } else {
       if constexpr (DataGradient)
-        launch("log_softmax_backward", log_softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p,
-               below, draw);
+        launch("softmax_backward", softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p, below,
+               draw);
     }
   }
 

@@ -18,8 +18,11 @@ KERN_HOST_DEVICE constexpr Stored stored(const Contraction& c) {
 KERN_HOST_DEVICE constexpr Stored stored(const Window& s) {
   return {s.c, s.cols, s.out_w(), s.border_h, s.border_w};
 }
+KERN_HOST_DEVICE constexpr Stored stored(const Pointwise& s) {
+  return {s.c, s.cols, s.w, s.border_h, s.border_w};
+}
 KERN_HOST_DEVICE constexpr Stored stored(const Dense& d) { return {d.co, d.cols, 1, 0, 0}; }
-KERN_HOST_DEVICE constexpr Stored stored(const LogSoftmaxRows& r) {
+KERN_HOST_DEVICE constexpr Stored stored(const SoftmaxRows& r) {
   return {r.c, r.cols, r.rows * r.pixels, 0, 0};
 }
 

@@ -56,14 +56,17 @@ struct Costs {
     return {{"window_forward", forward_grid(w, n), bytes(n, w.in_size()),
              bytes(n, out) + (indexed ? indices(n, out) : 0)}};
   }
+  static Works forward(const Pointwise& p, bool, bool, int n) {
+    return {{"pointwise_forward", pointwise_grid(p, n), bytes(n, p.in_size()), bytes(n, p.in_size())}};
+  }
   static Works forward(const Dense& d, bool bias, bool, int n) {
     const int parts = parts_of_sum(d, n);
     const double sums = parts > 1 ? bytes(parts, n, d.cols) : 0;
     return {{"dense_forward", forward_grid<T>(d, n), bytes(n, d.k) + weights(d, bias) + sums,
              bytes(n, d.cols) + sums, 1}};
   }
-  static Works forward(const LogSoftmaxRows& r, bool, bool, int n) {
-    return {{"log_softmax_forward", rows_grid(n), bytes(n, r.in_size()), bytes(n, r.out_size())}};
+  static Works forward(const SoftmaxRows& r, bool, bool, int n) {
+    return {{"softmax_forward", rows_grid(n), bytes(n, r.in_size()), bytes(n, r.out_size())}};
   }
 
   /// The last stage's own pointwise ops.
@@ -90,7 +93,13 @@ struct Costs {
     if (!data_gradient) return {};
     const double dy = double(w.out_h()) * w.out_w() * w.cols, dx = bytes(n, w.in_size());
     return {{"window_backward", backward_grid(w, n),
-             bytes(n, dy) + (w.kh * w.kw > 1 ? indices(n, dy) : 0) + (below.reads_output ? dx : 0), dx}};
+             bytes(n, dy) + (w.pooling == pool_max ? indices(n, dy) : 0) + (below.reads_output ? dx : 0),
+             dx}};
+  }
+  static Works backward(const Pointwise& p, bool, bool data_gradient, const Under&, int n) {
+    if (!data_gradient) return {};
+    const double size = bytes(n, p.in_size());  // x also serves the ops of the stage below
+    return {{"pointwise_backward", pointwise_grid(p, n), 2 * size, size}};
   }
   static Works backward(const Dense& d, bool bias, bool data_gradient, const Under&, int n) {
     const double x = bytes(n, d.k);  // for dw, and where dx goes back through the stage below
@@ -98,10 +107,10 @@ struct Costs {
              x + bytes(n, d.cols) + (data_gradient ? weights(d, false) : 0),
              (data_gradient ? x : 0) + weights(d, bias), data_gradient ? 2 : 1}};
   }
-  static Works backward(const LogSoftmaxRows& r, bool, bool data_gradient, const Under& below, int n) {
+  static Works backward(const SoftmaxRows& r, bool, bool data_gradient, const Under& below, int n) {
     if (!data_gradient) return {};
     const double size = bytes(n, r.in_size());
-    return {{"log_softmax_backward", rows_grid(n), size * (below.reads_output ? 3 : 2), size}};
+    return {{"softmax_backward", rows_grid(n), size * (below.reads_output ? 3 : 2), size}};
   }
   /// Of these convolutions.
   static Works gather(const std::vector<Contraction>& all) {

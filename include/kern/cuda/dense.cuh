@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(dense_threads)
                   StepDraw at_step) {
   const Draw draw = at_step;
   const int parts = int(gridDim.z), steps = ceil_div(d.k, tile_depth);
-  const int first_row = int(blockIdx.y) * tile_rows, first_column = int(blockIdx.x) * tile_columns;
+  const int first_row = int(blockIdx.x) * tile_rows, first_column = int(blockIdx.y) * tile_columns;
   T sum[8][4] = {};
   multiply_tile<true, false>(n, d.cols, int(long(steps) * blockIdx.z / parts) * tile_depth,
                              lesser(d.k, int(long(steps) * (blockIdx.z + 1) / parts) * tile_depth),

@@ -52,6 +52,14 @@ inline int parts_of_sum(const Dense& d, int n) {
   return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
 }
 
+/// Elements that the parts of its sum need, for any batch of up to n: fewer samples may make more parts.
+inline std::size_t sums_of_parts(const Dense& d, int n) {
+  if (parts_of_sum(d, 1) == 1) return 0;
+  const long most = long(parts_of_sum(d, 1)) * n,
+             tiled = 256 / ceil_div(d.cols, tile_columns) * long(tile_rows);
+  return std::size_t(std::min(most, tiled)) * std::size_t(d.cols);
+}
+
 /// convolve.
 template <class T>
 Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
@@ -61,14 +69,16 @@ Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
 inline Grid forward_grid(const Window& w, int n) {
   return items_grid(n, w.out_h(), w.out_w(), w.cols / vec_size);
 }
+/// pointwise_forward, pointwise_backward.
+inline Grid pointwise_grid(const Pointwise& p, int n) { return items_grid(n, p.h, p.w, p.cols / vec_size); }
 /// dense_forward.
 template <class T>
 Grid forward_grid(const Dense& d, int n) {
-  return {dim3(unsigned(ceil_div(d.cols, tile_columns)), unsigned(ceil_div(n, tile_rows)),
+  return {dim3(unsigned(ceil_div(n, tile_rows)), unsigned(ceil_div(d.cols, tile_columns)),
                unsigned(parts_of_sum(d, n))),
           dim3(dense_threads), dense_shared<T>};
 }
-/// log_softmax_forward, log_softmax_backward.
+/// softmax_forward, softmax_backward.
 inline Grid rows_grid(int n) { return grid_of(std::size_t(n)); }
 /// mean_of_rows.
 inline Grid mean_grid() { return {dim3(1), dim3(mean_threads)}; }

@@ -1,4 +1,4 @@
-// Kernels of a max over windows, and of pointwise ops alone.
+// Kernels of the largest, or the mean, over windows.
 #pragma once
 #include "below.cuh"
 
@@ -16,34 +16,42 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
             sample = int(item / groups / pixels);
   if (sample >= n) return;
   const int i = pixel / s.out_w(), j = pixel % s.out_w();
+  const Span rows = s.rows(i), columns = s.columns(j);
   const int top = i * s.stride_h - s.pad_h, left = j * s.stride_w - s.pad_w;
   const T* const in = x + std::ptrdiff_t(sample) * s.in_size() + channel;
-  Vec<T> most{};
+  Vec<T> result{};
   IndexVec won{};
   bool any = false;
-  for (int a = max(0, -top); a < min(s.kh, s.h - top); ++a)
-    for (int b = max(0, -left); b < min(s.kw, s.w - left); ++b) {
-      const Vec<T> v = load(in + ((top + a) * s.w + left + b) * s.cols);
+  for (int a = rows.first; a < rows.last; ++a)
+    for (int b = columns.first; b < columns.last; ++b) {
+      const Vec<T> v = load(in + (a * s.w + b) * s.cols);
 #pragma unroll
       for (int l = 0; l < vec_size; ++l)
-        if (!any || v.at[l] > most.at[l] || v.at[l] != v.at[l])
-          most.at[l] = v.at[l], won.at[l] = WindowIndex(a * s.kw + b);
+        if (s.pooling != pool_max)
+          result.at[l] += v.at[l];
+        else if (!any || v.at[l] > result.at[l] || v.at[l] != v.at[l])
+          result.at[l] = v.at[l], won.at[l] = WindowIndex((a - top) * s.kw + b - left);
       any = true;
     }
+  if (s.pooling != pool_max) {
+    const T divisor = T(s.divisor(rows, columns));
+#pragma unroll
+    for (int l = 0; l < vec_size; ++l) result.at[l] /= divisor;
+  }
   const std::ptrdiff_t e =
       std::ptrdiff_t(sample) * s.out_size() + s.out_origin() + i * s.out_pitch() + j * s.cols + channel;
 #pragma unroll
   for (int l = 0; l < vec_size; ++l)
-    most.at[l] =
+    result.at[l] =
         channel + l < s.c
-            ? chain.template bind<T>({first + sample, channel + l, s.c}, draw).forward(most.at[l], pixel)
+            ? chain.template bind<T>({first + sample, channel + l, s.c}, draw).forward(result.at[l], pixel)
             : T(0);
-  put(y + e, most);
+  put(y + e, result);
   if (argmax) put(argmax + e, won);
 }
 
-/// dx of one input pixel, 4 channels a thread: the sum of dy over the windows that it won, in order; taken
-/// back through the stage below.
+/// dx of one input pixel, 4 channels a thread: the sum of dy over the windows that it won, or of its share of
+/// each, in order; taken back through the stage below.
 template <class T, class D, class Under>
 __global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under below, StepDraw at_step) {
   const Draw draw = at_step;
@@ -56,22 +64,23 @@ __global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under 
   if (sample >= n) return;
   const std::ptrdiff_t out = std::ptrdiff_t(sample) * s.out_size() + s.out_origin() + channel;
   Vec<T> sum{};
-  const int h = row + s.pad_h, w = column + s.pad_w;
-  for (int i = max(0, (h - s.kh + s.stride_h) / s.stride_h); i < s.out_h() && i * s.stride_h <= h; ++i) {
-    if (h - i * s.stride_h >= s.kh) continue;
-    for (int j = max(0, (w - s.kw + s.stride_w) / s.stride_w); j < s.out_w() && j * s.stride_w <= w; ++j) {
-      const int b = w - j * s.stride_w;
-      if (b >= s.kw) continue;
-      const int index = (h - i * s.stride_h) * s.kw + b;
+  const Span rows = s.windows_of_row(row), columns = s.windows_of_column(column);
+  for (int i = rows.first; i < rows.last; ++i)
+    for (int j = columns.first; j < columns.last; ++j) {
       const std::ptrdiff_t e = out + i * s.out_pitch() + j * s.cols;
       const Vec<T> g = load(p.dy + e);
-      IndexVec won{};
-      if (s.kh * s.kw > 1) won = load(p.argmax + e);
+      if (s.pooling != pool_max) {
+        const T divisor = T(s.divisor(s.rows(i), s.columns(j)));
 #pragma unroll
-      for (int l = 0; l < vec_size; ++l)
-        if (won.at[l] == index) sum.at[l] += g.at[l];
+        for (int l = 0; l < vec_size; ++l) sum.at[l] += g.at[l] / divisor;
+      } else {
+        const int index = (row + s.pad_h - i * s.stride_h) * s.kw + column + s.pad_w - j * s.stride_w;
+        const IndexVec won = load(p.argmax + e);
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l)
+          if (won.at[l] == index) sum.at[l] += g.at[l];
+      }
     }
-  }
   const std::ptrdiff_t in = std::ptrdiff_t(sample) * s.in_size();
   const int e = (row * s.w + column) * s.cols + channel;
   put(p.dx + in + e, undo(below, sum, p.x + in, first + sample, e, draw));

@@ -156,7 +156,7 @@ class Executor {
       dx_ = backend_.template allocate<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
     if constexpr (Backend::takes_back_below)
       backend_.undo(Slice{0, n, Slice::whole}, descriptor<Stages - 1>(), y<Stages - 1>(0),
-                    dy<Stages - 1>(0, 0), chain<Stages - 1>(), draw_);
+                    dy<Stages - 1>(0, 0), fused_chain<Stages - 1>(), draw_);
     each_down<Stages, chunked>([&]<int I>() {
       backward<I, (I > 0 || InputGradient)>(Slice{0, n, Slice::whole}, dy<I>(0, 0),
                                             I == 0 ? dx_.data() : dy<I - 1>(0, 0), gradient<I>(),
@@ -247,6 +247,8 @@ class Executor {
       return s.dense;
     else if constexpr (kind == Kind::window)
       return s.window;
+    else if constexpr (kind == Kind::pointwise)
+      return s.pointwise;
     else
       return s.rows;
   }
@@ -254,7 +256,8 @@ class Executor {
   constexpr auto numbers() const {
     return numbers_of<I>(plan_.stage[I]);
   }
-  /// What an erased stage still knows: a fused pool's window, for that decides which registers a tile has.
+  /// What an erased stage still knows: a fused pool's window, for that decides which registers a tile has,
+  /// and what kind of pooling it is.
   template <int I>
   static constexpr auto known_numbers() {
     constexpr auto all = numbers_of<I>(structure.stage[I]);
@@ -264,6 +267,7 @@ class Executor {
       auto few = all_dyn<std::remove_const_t<decltype(all)>>();
       if constexpr (structure.stage[I].kind == Kind::contraction)
         few.pool_h = all.pool_h, few.pool_w = all.pool_w;
+      if constexpr (structure.stage[I].kind == Kind::window) few.pooling = all.pooling;
       return few;
     }
   }
@@ -330,18 +334,24 @@ class Executor {
   void backward(Slice s, T* dy, T* dx, T* dw, T* db) {
     const BackwardPass<T> pass{
         x<I>(s.first), weights<I>(), y<I>(s.first), argmax<I>(s.first), dy, dx, dw, db};
-    if constexpr (Backend::takes_back_below)
-      backend_.template backward<DataGradient>(s, descriptor<I>(), pass, below<I>(), draw_);
-    else
-      backend_.template backward<DataGradient>(s, descriptor<I>(), pass, chain<I>(), draw_);
+    backend_.template backward<DataGradient>(s, descriptor<I>(), pass, chain<I>(), below<I>(), draw_);
   }
   template <int I>
   auto below() const {
-    if constexpr (I == 0)
+    if constexpr (I == 0 || !Backend::takes_back_below)
       return NoBelow{};
     else
-      return Below<decltype(descriptor<I - 1>()), decltype(chain<I - 1>())>{descriptor<I - 1>(),
-                                                                            chain<I - 1>()};
+      return Below<decltype(descriptor<I - 1>()), decltype(fused_chain<I - 1>())>{descriptor<I - 1>(),
+                                                                                  fused_chain<I - 1>()};
+  }
+  /// The ops that go back from stage I's output alone: a pointwise stage takes dy back itself, from its
+  /// input.
+  template <int I>
+  static constexpr auto fused_chain() {
+    if constexpr (structure.stage[I].kind == Kind::pointwise)
+      return ops::Chain<>{};
+    else
+      return chain<I>();
   }
 
   // Where things lie in training: every stage's output of the whole batch is kept.

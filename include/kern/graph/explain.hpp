@@ -25,11 +25,15 @@ constexpr const char* boundary_text(Boundary b) {
       return "an op before the next pooling does not keep order (dropout of single elements)";
     case Boundary::pooled_twice:
       return "the next layer is a second pooling, or one without a convolution to join";
+    case Boundary::mean_reads:
+      return "the next layer averages over windows";
     case Boundary::softmax_reads:
-      return "log-softmax sums over a row; in training it is part of the loss";
+      return "the softmax sums over a row; a logarithm at the net's end is part of the loss in training";
     case Boundary::after_softmax:
-      return "log-softmax writes whole rows before the next layer can read";
-    case Boundary::sign_changes:
+      return "the softmax writes whole rows before the next layer can read";
+    case Boundary::input_needed:
+      return "the next op needs its input for its derivative";
+    case Boundary::output_hidden:
       return "the next op hides the output that an op before it needs for its derivative";
   }
   return "";
@@ -42,9 +46,11 @@ constexpr const char* kind_text(const Stage& s) {
     case Kind::dense:
       return "matrix product";
     case Kind::window:
-      return s.window.kh * s.window.kw > 1 ? "pooling" : "copy";
-    case Kind::log_softmax:
-      return "log-softmax";
+      return s.window.pooling == pool_max ? "pooling" : "mean pooling";
+    case Kind::pointwise:
+      return "pointwise";
+    case Kind::softmax:
+      return s.rows.log ? "log-softmax" : "softmax";
   }
   return "";
 }

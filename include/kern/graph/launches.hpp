@@ -73,23 +73,27 @@ class Launches {
         return f(s.dense);
       case Kind::window:
         return f(s.window);
-      case Kind::log_softmax:
+      case Kind::pointwise:
+        return f(s.pointwise);
+      case Kind::softmax:
         return f(s.rows);
     }
   }
   static bool any_op(int stage, bool (*is)(const LayerTraits&)) {
     const Stage& s = p_.stage[std::size_t(stage)];
+    if (s.kind == Kind::pointwise) return false;
     for (int l = s.first; l < s.last; ++l) {
       const LayerTraits& t = detail::Traits<nn::flat_layers<Net>>::value[std::size_t(l)];
       if (t.lowers_to == nn::Lowering::pointwise && is(t)) return true;
     }
     return false;
   }
+  /// Ops that the stage above takes back; whether these look at the stage's output.
   static bool has_ops(int stage) {
     return any_op(stage, [](const LayerTraits&) { return true; });
   }
   static bool reads_output(int stage) {
-    return any_op(stage, [](const LayerTraits& t) { return t.needs_output; });
+    return any_op(stage, [](const LayerTraits& t) { return t.needs != ops::Needs::nothing; });
   }
 };
 

@@ -2,12 +2,14 @@
 // constexpr function computes it, for a static net in the compiler and for an erased one at run time. What is
 // fused depends on the layers alone, never on the input's size.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "../core/simd.hpp"
 #include "../core/stage.hpp"
 #include "../nn/sequential.hpp"
+#include "../ops/chain.hpp"
 
 namespace kern {
 
@@ -36,7 +38,7 @@ struct Input {
 
 namespace graph {
 
-enum class Kind { contraction, dense, window, log_softmax };
+enum class Kind { contraction, dense, window, pointwise, softmax };
 
 /// Why a stage's output goes through memory instead of into the next stage's registers.
 enum class Boundary {
@@ -48,8 +50,10 @@ enum class Boundary {
   not_monotone,       // the next is a pooling behind an op that does not keep order
   pooled_twice,       // the next is a second pooling
   softmax_reads,      // the next sums over a row
-  after_softmax,      // the next comes behind a log-softmax
-  sign_changes,       // the next op would hide an output that an op before it needs for its derivative
+  mean_reads,         // the next is a pooling that averages
+  after_softmax,      // the next comes behind a softmax
+  input_needed,       // the next op needs its input for its derivative
+  output_hidden,      // the next op would hide an output that an op before it needs for its derivative
 };
 
 /// What runs at once: the layers [first, last), its own work that of layer `anchor`.
@@ -62,7 +66,8 @@ struct Stage {
   Contraction contraction{};  // by kind, one of these
   Dense dense{};
   Window window{};
-  LogSoftmaxRows rows{};
+  Pointwise pointwise{};
+  SoftmaxRows rows{};
   int param_h = 1, param_w = 1, param_in = 0,
       param_out = 0;                 // the weight: height, width, channels in and out
   int stored_in = 0;                 // channels in as stored
@@ -74,12 +79,14 @@ struct Stage {
     return kind == Kind::contraction ? contraction.in_size()
            : kind == Kind::dense     ? dense.in_size()
            : kind == Kind::window    ? window.in_size()
+           : kind == Kind::pointwise ? pointwise.in_size()
                                      : rows.in_size();
   }
   constexpr int out_size() const {
     return kind == Kind::contraction ? contraction.out_size()
            : kind == Kind::dense     ? dense.out_size()
            : kind == Kind::window    ? window.out_size()
+           : kind == Kind::pointwise ? pointwise.out_size()
                                      : rows.out_size();
   }
   /// Channels of the output as stored.
@@ -87,7 +94,30 @@ struct Stage {
     return kind == Kind::contraction ? contraction.cols
            : kind == Kind::dense     ? dense.cols
            : kind == Kind::window    ? window.cols
+           : kind == Kind::pointwise ? pointwise.cols
                                      : rows.cols;
+  }
+  /// Channel k of a sample's output at (y, x) stands at origin + y * pitch + x * cols() + k.
+  struct Image {
+    int channels, h, w, origin, pitch;
+  };
+  constexpr Image image() const {
+    const auto of = [](const auto& d, int channels) {
+      return Image{channels, d.out_h(), d.out_w(), d.out_origin(), d.out_pitch()};
+    };
+    switch (kind) {
+      case Kind::contraction:
+        return of(contraction, contraction.co);
+      case Kind::window:
+        return of(window, window.c);
+      case Kind::pointwise:
+        return of(pointwise, pointwise.c);
+      case Kind::dense:
+        return {dense.co, 1, 1, 0, 0};
+      case Kind::softmax:
+        return {rows.c, 1, rows.rows * rows.pixels, 0, 0};
+    }
+    return {};
   }
   constexpr bool has_parameters() const { return kind == Kind::contraction || kind == Kind::dense; }
   constexpr int weight_size() const {
@@ -116,7 +146,7 @@ struct Plan {
   Dims input{};
   int input_cols = 0;  // channels of the input as stored
   int input_border_h = 0, input_border_w = 0;
-  int chunked = 0;  // stages before the first dense one, or a last log-softmax: few samples can run through
+  int chunked = 0;  // stages before the first dense one, or a last softmax: few samples can run through
   std::size_t parameters = 0;  // as PyTorch counts them
   std::size_t stored = 0;      // elements, with padding
   std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
@@ -134,7 +164,7 @@ struct Plan {
   constexpr int trained(bool loss_skips_log_softmax) const {
     if (stages < 2 || !loss_skips_log_softmax) return stages;
     const Stage& last = stage[std::size_t(stages - 1)];
-    return stages - (last.kind == Kind::log_softmax && dims[std::size_t(last.anchor)].flat);
+    return stages - (last.kind == Kind::softmax && last.rows.log && dims[std::size_t(last.anchor)].flat);
   }
 };
 
@@ -142,20 +172,22 @@ struct Plan {
 struct LayerTraits {
   nn::Lowering lowers_to;
   nn::Rule (*rule)(Dims);
-  bool monotone, needs_output, keeps_sign;  // of its op
-  std::size_t parameters;                   // elements
+  bool monotone;  // these of its op
+  ops::Needs needs;
+  ops::Keeps keeps;
+  std::size_t parameters;  // elements
   bool has_bias;
 };
 
 template <class L>
 constexpr LayerTraits traits_of() {
-  LayerTraits t{L::lowers_to, &L::rule, true, false, true, 0, L::parameters.size() > 1};
+  LayerTraits t{L::lowers_to, &L::rule, true, {}, {}, 0, L::parameters.size() > 1};
   for (const nn::Parameter& p : L::parameters) t.parameters += p.size();
   if constexpr (L::lowers_to == nn::Lowering::pointwise) {
     using Op = decltype(L::template op<false>(0));
     t.monotone = Op::monotone;
-    t.needs_output = Op::needs_output;
-    t.keeps_sign = Op::keeps_sign;
+    t.needs = Op::needs;
+    t.keeps = Op::keeps;
   }
   return t;
 }
@@ -186,8 +218,7 @@ class Folder {
       plan_.dims[std::size_t(i)] = d_ = r.out;
       if (plan_.stages) current().last = i + 1, current().flat = r.out.flat;
     }
-    if (!plan_.stages)
-      begin(Kind::window, N - 1, Boundary::output), set_window({}, true), current().flat = d_.flat;
+    if (!plan_.stages) pointwise_stage(N - 1, Boundary::output), current().flat = d_.flat;
     place();
     return plan_;
   }
@@ -232,8 +263,8 @@ class Folder {
         return window(i, r);
       case nn::Lowering::pointwise:
         return pointwise(i, l);
-      case nn::Lowering::log_softmax:
-        return log_softmax(i);
+      case nn::Lowering::softmax:
+        return softmax(i, r.logarithm);
       case nn::Lowering::view:
         return;
     }
@@ -246,7 +277,7 @@ class Folder {
     s.last = layer + 1;
     s.stored_in = cols_;
     monotone_ = true;
-    needs_output_ = false;
+    needs_ = ops::Needs::nothing;
   }
   constexpr void parameters(const LayerTraits& l, int h, int w, int in, int out) {
     Stage& s = current();
@@ -280,17 +311,18 @@ class Folder {
       plan_.input_border_h = padding.h, plan_.input_border_w = padding.w;
       return;
     }
-    if (current().kind == Kind::log_softmax) {  // it writes no border: a copy does
+    if (current().kind == Kind::softmax) {  // it writes no border: a copy does
       const int last = current().last;
-      begin(Kind::window, i, Boundary::after_softmax);
+      pointwise_stage(i, Boundary::after_softmax);
       current().last = last;
-      set_window({}, true);
     }
     Stage& s = current();
     if (s.kind == Kind::contraction)
       s.contraction.border_h = padding.h, s.contraction.border_w = padding.w;
-    else
+    else if (s.kind == Kind::window)
       s.window.border_h = padding.h, s.window.border_w = padding.w;
+    else
+      s.pointwise.border_h = padding.h, s.pointwise.border_w = padding.w;
   }
   constexpr void dense(int i, const LayerTraits& l, const nn::Rule& r) {
     begin(Kind::dense, i, Boundary::dense_reads);
@@ -299,20 +331,18 @@ class Folder {
     parameters(l, d_.h, d_.w, d_.c, r.out.c);
     cols_ = cols;
   }
-  constexpr void set_window(const nn::Rule& r, bool copy) {
-    Window& w = current().window;
-    w = {d_.h, d_.w, d_.c, cols_, 1, 1, 1, 1, 0, 0, 0, 0};
-    if (copy) return;
-    w.kh = r.kernel.h, w.kw = r.kernel.w, w.stride_h = r.stride.h, w.stride_w = r.stride.w;
-    w.pad_h = r.padding.h, w.pad_w = r.padding.w;
-    current().indexed = w.kh * w.kw > 1;
+  constexpr void pointwise_stage(int layer, Boundary why) {
+    begin(Kind::pointwise, layer, why);
+    current().pointwise = {d_.h, d_.w, d_.c, cols_, 0, 0};
   }
   constexpr void window(int i, const nn::Rule& r) {
     Boundary why = Boundary::output;
     if (plan_.stages) {
       Stage& s = current();
-      if (s.kind == Kind::log_softmax)
+      if (s.kind == Kind::softmax)
         why = Boundary::after_softmax;
+      else if (r.pooling != pool_max)
+        why = Boundary::mean_reads;
       else if (s.kind != Kind::contraction || s.contraction.pooled())
         why = Boundary::pooled_twice;
       else if (r.kernel != r.stride || r.padding != Size2{0, 0})
@@ -328,29 +358,32 @@ class Folder {
       }
     }
     begin(Kind::window, i, why);
-    set_window(r, false);
+    current().window = {d_.h,        d_.w,        d_.c, cols_, r.kernel.h, r.kernel.w, r.stride.h, r.stride.w,
+                        r.padding.h, r.padding.w, 0,    0,     r.pooling,  r.bins.h,   r.bins.w};
+    current().indexed = r.pooling == pool_max;
   }
   constexpr void pointwise(int i, const LayerTraits& l) {
-    const bool softmax = plan_.stages && current().kind == Kind::log_softmax;
-    if (!plan_.stages || softmax || (needs_output_ && !l.keeps_sign)) {
-      begin(Kind::window, i, softmax ? Boundary::after_softmax : Boundary::sign_changes);
-      set_window({}, true);
-    }
+    if (!plan_.stages)
+      pointwise_stage(i, Boundary::output);
+    else if (current().kind == Kind::softmax)
+      pointwise_stage(i, Boundary::after_softmax);
+    else if (current().kind != Kind::pointwise && l.needs == ops::Needs::input)  // that one keeps its input
+      pointwise_stage(i, Boundary::input_needed);
+    else if (current().kind != Kind::pointwise && !ops::kept(needs_, l.keeps))
+      pointwise_stage(i, Boundary::output_hidden);
     monotone_ = monotone_ && l.monotone;
-    needs_output_ = needs_output_ || l.needs_output;
+    needs_ = std::max(needs_, l.needs);
   }
-  constexpr void log_softmax(int i) {
-    begin(Kind::log_softmax, i, Boundary::softmax_reads);
-    if (d_.flat)
-      current().rows = {1, d_.h * d_.w, d_.c, cols_};
-    else
-      current().rows = {d_.h * d_.w, 1, d_.c, cols_};
+  constexpr void softmax(int i, bool logarithm) {
+    begin(Kind::softmax, i, Boundary::softmax_reads);
+    const int pixels = d_.h * d_.w;
+    current().rows = {d_.flat ? 1 : pixels, d_.flat ? pixels : 1, d_.c, cols_, logarithm};
   }
   /// Offsets, once all is known.
   constexpr void place() {
     plan_.chunked = plan_.stages;
-    // Training may end before a last log-softmax: what that reads is kept for the whole batch.
-    if (plan_.stages > 1 && current().kind == Kind::log_softmax) --plan_.chunked;
+    // Training may end before a last softmax: what that reads is kept for the whole batch.
+    if (plan_.stages > 1 && current().kind == Kind::softmax) --plan_.chunked;
     for (int i = plan_.stages - 1; i >= 0; --i)
       if (plan_.stage[std::size_t(i)].kind == Kind::dense) plan_.chunked = i;
     for (int i = 0; i < plan_.stages; ++i) {
@@ -370,7 +403,8 @@ class Folder {
   Layout layout_;
   Dims d_;
   int cols_ = 0;
-  bool monotone_ = true, needs_output_ = false;  // of the current stage's chain
+  bool monotone_ = true;  // these of the current stage's chain
+  ops::Needs needs_ = ops::Needs::nothing;
 };
 
 template <class Layers>

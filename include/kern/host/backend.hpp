@@ -8,12 +8,13 @@
 #include <cstddef>
 
 #include "../core/thread_pool.hpp"
-#include "../ops/log_softmax.hpp"
+#include "../ops/softmax.hpp"
 #include "convolve.hpp"
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
 #include "own_memory.hpp"
+#include "pointwise.hpp"
 #include "scatter.hpp"
 #include "turn.hpp"
 #include "window.hpp"
@@ -61,7 +62,8 @@ class Backend : public OwnMemory<T> {
   }
   static constexpr std::size_t scratch_size(const Dense& d, int) { return dense_scratch<T>(d); }
   static constexpr std::size_t scratch_size(const Window&, int) { return 0; }
-  static constexpr std::size_t scratch_size(const LogSoftmaxRows&, int) { return 0; }
+  static constexpr std::size_t scratch_size(const Pointwise&, int) { return 0; }
+  static constexpr std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements <= scratch_elements_) return;
     const std::size_t line = alignment / sizeof(T);
@@ -189,6 +191,12 @@ class Backend : public OwnMemory<T> {
         window_forward(d, s.first + sample, first, last, p.x + in, p.y + out,
                        p.argmax ? p.argmax + out : nullptr, chain, draw);
       });
+    } else if constexpr (std::is_same_v<Stage, Pointwise>) {
+      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+        const Pointwise c = d.get();
+        pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                          p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const Dense c = d.get();
       constexpr int most_rows = dense_rows, most_cols = 4 * panel * L;
@@ -204,9 +212,9 @@ class Backend : public OwnMemory<T> {
       });
     } else {
       samples(s, [&](int sample, int) {
-        const LogSoftmaxRows c = d.get();
-        ops::log_softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
-                                 p.y + std::ptrdiff_t(sample) * c.out_size());
+        const SoftmaxRows c = d.get();
+        ops::softmax_forward(c, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                             p.y + std::ptrdiff_t(sample) * c.out_size());
       });
     }
   }
@@ -214,7 +222,7 @@ class Backend : public OwnMemory<T> {
   /// dy, dL/dy, becomes the gradient of what the chain got; dx (with DataGradient) and the parameters'
   /// gradients follow from it. A Contraction adds the latter to the chunk's partial sums at p.dw.
   template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, Draw draw) {
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, NoBelow, Draw draw) {
     using Stage = typename D::type;
     if constexpr (std::is_same_v<Stage, Contraction>) {
       for (int sample = 0; sample < s.count(); ++sample) {
@@ -239,6 +247,14 @@ class Backend : public OwnMemory<T> {
         if constexpr (DataGradient)
           window_backward(d, p.dy + out, p.argmax ? p.argmax + out : nullptr, p.dx + in);
       });
+    } else if constexpr (std::is_same_v<Stage, Pointwise>) {
+      if constexpr (DataGradient)
+        samples(s, [&](int sample, int) {
+          const Pointwise c = d.get();
+          const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size();
+          pointwise_backward(d, s.first + sample, p.x + in, p.dy + std::ptrdiff_t(sample) * c.out_size(),
+                             p.dx + in, chain, draw);
+        });
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const Dense c = d.get();
       pool_.run(c.cols / L, [&](int task, int) {
@@ -251,9 +267,9 @@ class Backend : public OwnMemory<T> {
     } else {
       if constexpr (DataGradient)
         samples(s, [&](int sample, int) {
-          const LogSoftmaxRows c = d.get();
+          const SoftmaxRows c = d.get();
           const std::ptrdiff_t at = std::ptrdiff_t(sample) * c.out_size();
-          ops::log_softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
+          ops::softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
         });
     }
   }

@@ -14,6 +14,7 @@
 
 #include "../core/mismatch.hpp"
 #include "../core/shape.hpp"
+#include "../core/stage.hpp"
 
 namespace kern {
 
@@ -37,7 +38,7 @@ enum class Lowering {
   window,       // part of the contraction before it, or a stage
   pointwise,    // an op in the chain of the stage before it
   view,         // nothing
-  log_softmax,  // a stage, or part of the loss
+  softmax,      // a stage; its logarithm may be part of the loss
 };
 
 /// What a layer makes of a shape, and its geometry: filled in whether there is a fault or not.
@@ -45,6 +46,9 @@ struct Rule {
   Dims out{};
   Fault fault{};
   Size2 kernel{1, 1}, stride{1, 1}, padding{0, 0};
+  Pooling pooling = pool_max;
+  Size2 bins{0, 0};        // of a pooling to a given size
+  bool logarithm = false;  // of a softmax
 };
 
 /// A parameter: its shape as PyTorch stores it. Initially U(-b, b) with b = 1 / sqrt(fan_in): what PyTorch's

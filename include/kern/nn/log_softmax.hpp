@@ -7,8 +7,12 @@ namespace kern::nn {
 /// dim=1). Cross-entropy after it works on x: log_softmax(log_softmax(x)) = log_softmax(x), so it is not
 /// computed twice.
 struct LogSoftmax {
-  static constexpr Lowering lowers_to = Lowering::log_softmax;
-  static constexpr Rule rule(Dims d) { return {d, {}}; }
+  static constexpr Lowering lowers_to = Lowering::softmax;
+  static constexpr Rule rule(Dims d) {
+    Rule r{d, {}};
+    r.logarithm = true;
+    return r;
+  }
   static constexpr auto parameters = detail::no_parameters;
   static std::string repr() { return "LogSoftmax(dim=1)"; }
 };

@@ -1,30 +1,49 @@
 // Pointwise ops, applied left to right to a value still in registers.
 //
 // An op is a struct with three constants,
-//   monotone      non-decreasing in x for any draw: a max-pool may come before it instead
-//   needs_output  its derivative looks at the sign of its output
-//   keeps_sign    it may stand between an op that needs its output and y
+//   monotone  non-decreasing in x for any draw: a max-pool may come before it instead
+//   needs     what its derivative looks at
+//   keeps     what of its input can be told from its output
 // and `template <class V> Bound bind(Place, Draw) const`, which fixes what is constant for a run of channels.
-// Its Bound has, for V a float (on a GPU) or a register of them (on a host),
+// Its Bound has, for V a float (on a GPU) or a register of them (on a host; core/math.hpp has functions of
+// both),
 //   V forward(V x, int pixel) const
-//   V backward(V dy, V y, int pixel) const   dL/dx; y is the whole chain's output
+//   V backward(V dy, V value, int pixel) const   dL/dx; value: what it needs
+//   V before(V y, int pixel) const               where it keeps the value: x, or anything if y is 0 for any x
+//
+// A chain's own output is stored, and its input only where nothing is fused before it (graph/plan.hpp).
 #pragma once
+#include <algorithm>
 #include <utility>
 
 #include "../core/stage.hpp"
 
 namespace kern::ops {
 
+/// What an op's derivative looks at: nothing, the sign of its output (positive or not), its output, or its
+/// input.
+enum class Needs { nothing, sign, output, input };
+/// What of an op's input its output tells: nothing, the sign (positive or not), or the value.
+enum class Keeps { nothing, sign, value };
+
+/// Whether what an op before needs is still there behind one that `keeps`.
+constexpr bool kept(Needs needs, Keeps keeps) {
+  return needs == Needs::nothing || keeps == Keeps::value || (needs == Needs::sign && keeps == Keeps::sign);
+}
+
 template <class... Ops>
 struct Chain;
 
 template <>
 struct Chain<> {
-  static constexpr bool monotone = true, keeps_sign = true;
+  static constexpr bool monotone = true;
+  static constexpr Keeps keeps = Keeps::value;
   template <class V>
   struct Bound {
     KERN_HOST_DEVICE V forward(V x, int) const { return x; }
     KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy; }
+    KERN_HOST_DEVICE V backward_from_input(V dy, V, int) const { return dy; }
+    KERN_HOST_DEVICE V before(V y, int) const { return y; }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place, Draw) const {
@@ -39,19 +58,30 @@ struct Chain<First, Rest...> {
   Chain<Rest...> rest;
 
   static constexpr bool monotone = First::monotone && Chain<Rest...>::monotone;
-  static constexpr bool keeps_sign = First::keeps_sign && Chain<Rest...>::keeps_sign;
-  static_assert(
-      !First::needs_output || Chain<Rest...>::keeps_sign,
-      "an op that needs its output is followed by one that changes the sign: end the stage between them");
+  static constexpr Keeps keeps = std::min(First::keeps, Chain<Rest...>::keeps);
+  static constexpr bool goes_back = First::needs != Needs::input && kept(First::needs, Chain<Rest...>::keeps);
 
   template <class V>
   struct Bound {
     decltype(std::declval<First>().template bind<V>(Place{}, Draw{})) first;
     typename Chain<Rest...>::template Bound<V> rest;
     KERN_HOST_DEVICE V forward(V x, int pixel) const { return rest.forward(first.forward(x, pixel), pixel); }
+    /// dL/dx from y, the whole chain's output.
     KERN_HOST_DEVICE V backward(V dy, V y, int pixel) const {
-      return first.backward(rest.backward(dy, y, pixel), y, pixel);
+      static_assert(goes_back,
+                    "what an op needs for its derivative is not there: end the stage before it or behind it");
+      const V g = rest.backward(dy, y, pixel);
+      if constexpr (First::needs == Needs::output)
+        return first.backward(g, rest.before(y, pixel), pixel);
+      else
+        return first.backward(g, y, pixel);
     }
+    /// The same from x.
+    KERN_HOST_DEVICE V backward_from_input(V dy, V x, int pixel) const {
+      const V y = first.forward(x, pixel), g = rest.backward_from_input(dy, y, pixel);
+      return first.backward(g, First::needs == Needs::input ? x : y, pixel);
+    }
+    KERN_HOST_DEVICE V before(V y, int pixel) const { return first.before(rest.before(y, pixel), pixel); }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place place, Draw draw) const {

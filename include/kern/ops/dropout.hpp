@@ -2,10 +2,9 @@
 // owner, for forward and backward, for every backend and any number of threads. Pixel and channel are those
 // of the image, also behind Flatten, which moves nothing.
 #pragma once
-#include <type_traits>
-
+#include "../core/math.hpp"
 #include "../core/philox.hpp"
-#include "../core/stage.hpp"
+#include "chain.hpp"
 
 namespace kern::ops {
 
@@ -24,26 +23,14 @@ struct DropoutRate {
   DropoutRate() = default;
   constexpr DropoutRate(double p)
       : bar(p >= 1 ? ~std::uint32_t{0} : std::uint32_t(p * 4294967296.0)), scale(p >= 1 ? 0 : 1 / (1 - p)) {}
+  KERN_HOST_DEVICE constexpr double unscale() const { return scale > 0 ? 1 / scale : 0; }
 };
 
 namespace detail {
-template <class V>
-struct Element {
-  using type = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
-};
-template <>
-struct Element<float> {
-  using type = float;
-};
-template <>
-struct Element<double> {
-  using type = double;
-};
-
 /// rate.scale for a channel that is kept, 0 for one that is dropped, for the channels of `at`.
 template <class V>
 KERN_HOST_DEVICE V keep(const DropoutRate& rate, std::uint32_t layer, Place at, int pixel, Draw draw) {
-  using T = typename Element<V>::type;
+  using T = element_of<V>;
   constexpr int n = int(sizeof(V) / sizeof(T));
   const std::uint32_t bar = rate.bar;
   const T scale = T(rate.scale);
@@ -71,7 +58,9 @@ KERN_HOST_DEVICE V keep(const DropoutRate& rate, std::uint32_t layer, Place at, 
 struct Dropout {
   DropoutRate rate;
   std::uint32_t layer;
-  static constexpr bool monotone = false, needs_output = false, keeps_sign = true;
+  static constexpr bool monotone = false;
+  static constexpr Needs needs = Needs::nothing;
+  static constexpr Keeps keeps = Keeps::value;
   template <class V>
   struct Bound {
     DropoutRate rate;
@@ -82,6 +71,7 @@ struct Dropout {
       return draw.train ? x * detail::keep<V>(rate, layer, at, pixel, draw) : x;
     }
     KERN_HOST_DEVICE V backward(V dy, V, int pixel) const { return forward(dy, pixel); }
+    KERN_HOST_DEVICE V before(V y, int) const { return draw.train ? y * element_of<V>(rate.unscale()) : y; }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
@@ -93,17 +83,22 @@ struct Dropout {
 struct DropoutChannels {
   DropoutRate rate;
   std::uint32_t layer;
-  static constexpr bool monotone = true, needs_output = false, keeps_sign = true;
+  static constexpr bool monotone = true;
+  static constexpr Needs needs = Needs::nothing;
+  static constexpr Keeps keeps = Keeps::value;
   template <class V>
   struct Bound {
     V factor;
+    element_of<V> unscale;
     KERN_HOST_DEVICE V forward(V x, int) const { return x * factor; }
     KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy * factor; }
+    KERN_HOST_DEVICE V before(V y, int) const { return y * unscale; }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
-    if (draw.train) return {detail::keep<V>(rate, layer, at, 0, draw)};
-    return {V{} + 1};
+    using T = element_of<V>;
+    if (draw.train) return {detail::keep<V>(rate, layer, at, 0, draw), T(rate.unscale())};
+    return {V{} + 1, T(1)};
   }
 };
 

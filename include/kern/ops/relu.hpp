@@ -1,11 +1,13 @@
 #pragma once
-#include "../core/stage.hpp"
+#include "chain.hpp"
 
 namespace kern::ops {
 
 /// y = max(x, 0);  dy/dx = 1 where y > 0, else 0. NaN stays NaN.
 struct Relu {
-  static constexpr bool monotone = true, needs_output = true, keeps_sign = true;
+  static constexpr bool monotone = true;
+  static constexpr Needs needs = Needs::sign;
+  static constexpr Keeps keeps = Keeps::sign;
   template <class V>
   struct Bound {
     KERN_HOST_DEVICE V forward(V x, int) const { return x < V{} ? V{} : x; }

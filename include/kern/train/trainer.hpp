@@ -136,14 +136,8 @@ class Trainer
     return f.kind == Mismatch::none && same_type && reachable;
   }
   static ops::ClassLayout layout(const graph::Stage& s) {
-    const bool spread = s.kind == graph::Kind::contraction || s.kind == graph::Kind::window ||
-                        s.kind == graph::Kind::log_softmax;
-    if (!spread) return {s.dense.co, 1, s.dense.cols};
-    if (s.kind == graph::Kind::contraction)
-      return {s.contraction.co, s.contraction.out_h() * s.contraction.out_w(), s.contraction.cols};
-    if (s.kind == graph::Kind::window)
-      return {s.window.c, s.window.out_h() * s.window.out_w(), s.window.cols};
-    return {s.rows.c, s.rows.rows * s.rows.pixels, s.rows.cols};
+    const auto image = s.image();
+    return {image.channels, image.h * image.w, s.cols()};
   }
   /// -> how many samples.
   template <class Images>

@@ -125,23 +125,12 @@ class Twins {
     const graph::Stage& s = model.plan().stage[std::size_t(I)];
     stored = e.backend().to_host(stored, std::size_t(n) * std::size_t(s.out_size()));
     std::vector<T> out;
-    const auto image = [&](int c, int h, int w, int origin, int pitch) {
-      for (int i = 0; i < n; ++i, stored += s.out_size())
-        for (int k = 0; k < c; ++k)
-          for (int y = 0; y < h; ++y)
-            for (int x = 0; x < w; ++x) out.push_back(stored[origin + y * pitch + x * s.cols() + k]);
-    };
-    if (s.kind == graph::Kind::contraction) {
-      const Contraction& c = s.contraction;
-      image(c.co, c.out_h(), c.out_w(), c.out_origin(), c.out_pitch());
-    } else if (s.kind == graph::Kind::window) {
-      const Window& w = s.window;
-      image(w.c, w.out_h(), w.out_w(), w.out_origin(), w.out_pitch());
-    } else if (s.kind == graph::Kind::dense) {
-      image(s.dense.co, 1, 1, 0, 0);
-    } else {
-      image(s.rows.c, 1, s.rows.rows * s.rows.pixels, 0, 0);
-    }
+    const auto image = s.image();
+    for (int i = 0; i < n; ++i, stored += s.out_size())
+      for (int k = 0; k < image.channels; ++k)
+        for (int y = 0; y < image.h; ++y)
+          for (int x = 0; x < image.w; ++x)
+            out.push_back(stored[image.origin + y * image.pitch + x * s.cols() + k]);
     return out;
   }
 

@@ -1,28 +1,28 @@
-// Kernels of a log-softmax.
+// Kernels of a softmax.
 #pragma once
-#include "../ops/log_softmax.hpp"
+#include "../ops/softmax.hpp"
 #include "below.cuh"
 
 namespace kern::gpu {
 
 /// One sample a thread.
 template <class T>
-__global__ void log_softmax_forward(LogSoftmaxRows d, int n, const T* x, T* y) {
+__global__ void softmax_forward(SoftmaxRows d, int n, const T* x, T* y) {
   const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (sample < n)
-    ops::log_softmax_forward(d, x + std::ptrdiff_t(sample) * d.in_size(),
-                             y + std::ptrdiff_t(sample) * d.out_size());
+    ops::softmax_forward(d, x + std::ptrdiff_t(sample) * d.in_size(),
+                         y + std::ptrdiff_t(sample) * d.out_size());
 }
 /// dx, taken back through the stage below.
 template <class T, class Under>
-__global__ void log_softmax_backward(LogSoftmaxRows d, int first, int n, BackwardPass<T> p, Under below,
-                                     StepDraw at_step) {
+__global__ void softmax_backward(SoftmaxRows d, int first, int n, BackwardPass<T> p, Under below,
+                                 StepDraw at_step) {
   const Draw draw = at_step;
   const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (sample >= n) return;
   const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.out_size();
   T* const dx = p.dx + at;
-  ops::log_softmax_backward(d, p.y + at, p.dy + at, dx);
+  ops::softmax_backward(d, p.y + at, p.dy + at, dx);
   if (d.cols % vec_size != 0) return;  // the net's input
   for (int e = 0; e < d.in_size(); e += vec_size)
     put(dx + e, undo(below, load(dx + e), p.x + at, first + sample, e, draw));

@@ -12,14 +12,15 @@ using namespace kern;
 namespace {
 
 template <class T>
-void check(int rows, int pixels, int channels) {
+void check(int rows, int pixels, int channels, bool log) {
   constexpr int n = 3;
-  const LogSoftmaxRows c{rows, pixels, channels, round_up(channels, lanes<T>)};
+  const SoftmaxRows c{rows, pixels, channels, round_up(channels, lanes<T>), log};
   CAPTURE(rows);
   CAPTURE(pixels);
   CAPTURE(channels);
+  CAPTURE(log);
   host::Backend<T> backend(2);
-  const Known<all_dyn<LogSoftmaxRows>()> d(c);
+  const Known<all_dyn<SoftmaxRows>()> d(c);
   const std::size_t size = std::size_t(n * c.in_size()), row_size = std::size_t(pixels * c.cols);
   Buffer<T> x(size), y(size), dy(size), dx(size);
   test::Integers next(5);
@@ -29,16 +30,19 @@ void check(int rows, int pixels, int channels) {
   const Slice whole{0, n, Slice::whole};
   backend.forward(whole, d, ForwardPass<T>{x.data(), {}, y.data(), nullptr}, ops::Chain<>{}, Draw{});
   const BackwardPass<T> back{x.data(), {}, y.data(), nullptr, dy.data(), dx.data(), nullptr, nullptr};
-  backend.template backward<true>(whole, d, back, ops::Chain<>{}, Draw{});
+  backend.template backward<true>(whole, d, back, ops::Chain<>{}, NoBelow{}, Draw{});
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
   for (std::size_t row = 0; row < size; row += row_size) {
-    long double total = 0, gradient = 0;
+    long double total = 0, gradient = 0;  // the latter: sum of dy, or of dy * p
     for (std::size_t e = row; e < row + row_size; ++e)
-      if (real(e)) total += std::exp(static_cast<long double>(x[e])), gradient += dy[e];
+      if (real(e)) total += std::exp(static_cast<long double>(x[e]));
+    for (std::size_t e = row; e < row + row_size; ++e)
+      if (real(e)) gradient += log ? dy[e] : dy[e] * std::exp(static_cast<long double>(x[e])) / total;
     for (std::size_t e = row; e < row + row_size; ++e) {
       const long double log_p = x[e] - std::log(total);
-      const double expected = real(e) ? double(log_p) : 0;
-      const double expected_dx = real(e) ? double(dy[e] - std::exp(log_p) * gradient) : 0;
+      const long double p = std::exp(log_p);
+      const double expected = real(e) ? double(log ? log_p : p) : 0;
+      const double expected_dx = real(e) ? double(log ? dy[e] - p * gradient : p * (dy[e] - gradient)) : 0;
       CHECK(double(y[e]) == doctest::Approx(expected).epsilon(tolerance));
       CHECK(double(dx[e]) == doctest::Approx(expected_dx).epsilon(10 * tolerance));
       if (!real(e)) CHECK((y[e] == 0 && dx[e] == 0));
@@ -48,9 +52,11 @@ void check(int rows, int pixels, int channels) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("log-softmax of rows, and its gradient", T, float, double) {
-  check<T>(1, 1, 10);
-  check<T>(6, 1, 33);
-  check<T>(2, 3, 5);
-  check<T>(2, 1, 1);
+TEST_CASE_TEMPLATE("softmax of rows, its logarithm, and their gradients", T, float, double) {
+  for (const bool log : {true, false}) {
+    check<T>(1, 1, 10, log);
+    check<T>(6, 1, 33, log);
+    check<T>(2, 3, 5, log);
+    check<T>(2, 1, 1, log);
+  }
 }
