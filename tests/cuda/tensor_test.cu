@@ -173,6 +173,16 @@ TEST_CASE("moving takes the elements along") {
   CHECK(equal(b, six<float>()));
 }
 
+TEST_CASE("what was moved from has no elements, and says so") {
+  auto a = six<float>().to(Cuda{});
+  const auto b = std::move(a);
+  const char* const what = "a tensor of shape (2, 3) was moved from: it has no elements";
+  CHECK_THROWS_WITH_AS(a.fill(3), what, ArgumentError);
+  CHECK_THROWS_WITH_AS(a.clone(), what, ArgumentError);
+  CHECK_THROWS_WITH_AS(a.to(Host{}), what, ArgumentError);
+  CHECK(equal(b, six<float>()));
+}
+
 TEST_CASE("tensors on different streams: copies keep the order of both") {
   const gpu::Stream s, r;
   Tensor<int, Shape<dyn>, Cuda> a(s.where(), 50000), b(r.where(), 50000), c(50000);

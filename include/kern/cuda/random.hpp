@@ -23,9 +23,9 @@ __device__ inline double log_of_bits(std::uint32_t r) {
   const double s = (m - 1) / (m + 1), square = s * s;
   double sum = 1.0 / 23;
 #pragma unroll
-  for (int k = 21; k >= 1; k -= 2) sum = fma(sum, square, 1.0 / k);
+  for (int k = 21; k >= 1; k -= 2) sum = ::fma(sum, square, 1.0 / k);
   const double ln_m = 2 * s * sum;
-  return fma(double(exponent - 33), 0.6931471805599453, ln_m);
+  return ::fma(double(exponent - 33), 0.6931471805599453, ln_m);
 }
 
 __device__ inline double2 cos_sin_of_bits(std::uint32_t r) {
@@ -36,8 +36,8 @@ __device__ inline double2 cos_sin_of_bits(std::uint32_t r) {
   double c = 1, s = 1;
 #pragma unroll
   for (int k = 17; k >= 1; k -= 2) {
-    c = fma(-square / (k * (k + 1)), c, 1.0);
-    s = fma(-square / ((k + 1) * (k + 2)), s, 1.0);
+    c = ::fma(-square / (k * (k + 1)), c, 1.0);
+    s = ::fma(-square / ((k + 1) * (k + 2)), s, 1.0);
   }
   s *= angle;
   const bool swap = (q + 1) / 2 % 2 == 1;

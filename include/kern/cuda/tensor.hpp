@@ -127,29 +127,33 @@ class TensorView<T, S, Cuda> {
   }
   template <class U, class From, class Device>
   void copy_from(const TensorView<U, From, Device>& v) const {
-    static_assert(detail::may_be<From, S>(), "copy_from: the shapes differ");
     static_assert(std::is_same_v<std::remove_const_t<U>, T>,
                   "copy_from: the element types differ; convert on the host, with Tensor<T, S>::copy_of");
-    if (v.shape() != shape())
-      throw ShapeError(
-          text("copy_from: expected shape ", shape_string(shape()), ", got ", shape_string(v.shape())));
-    if constexpr (std::is_same_v<Device, Host>)
-      gpu::copy_to_device(data_, where_, v.data(), size() * sizeof(T));
-    else
-      gpu::copy_on_device(data_, where_, v.data().get(), v.device(), size() * sizeof(T));
+    (void)sizeof(detail::CopiedShapes<S, From>);
+    if constexpr (detail::may_be<From, S>()) {
+      if (v.shape() != shape())
+        throw ShapeError(
+            text("copy_from: expected shape ", shape_string(shape()), ", got ", shape_string(v.shape())));
+      if constexpr (std::is_same_v<Device, Host>)
+        gpu::copy_to_device(data_, where_, v.data(), size() * sizeof(T));
+      else
+        gpu::copy_on_device(data_, where_, v.data().get(), v.device(), size() * sizeof(T));
+    }
   }
   /// The other way: into a tensor or view of equal shape on the host. Returns when the elements are there.
   template <class Target>
   void copy_to(Target&& target) const {
     const auto v = as_host_view(target);
     using To = typename decltype(v)::Extents;
-    static_assert(detail::may_be<S, To>(), "copy_to: the shapes differ");
     static_assert(std::is_same_v<typename decltype(v)::Element, std::remove_const_t<T>>,
                   "copy_to: the element types differ");
-    if (v.shape() != shape())
-      throw ShapeError(text("copy_to: a tensor of shape ", shape_string(shape()), " into one of shape ",
-                            shape_string(v.shape())));
-    gpu::copy_to_host(v.data(), data_, where_, size() * sizeof(T));
+    (void)sizeof(detail::CopiedShapes<To, S>);
+    if constexpr (detail::may_be<S, To>()) {
+      if (v.shape() != shape())
+        throw ShapeError(text("copy_to: a tensor of shape ", shape_string(shape()), " into one of shape ",
+                              shape_string(v.shape())));
+      gpu::copy_to_host(v.data(), data_, where_, size() * sizeof(T));
+    }
   }
   /// Every element = value.
   void fill(T value) const { gpu::fill(data_, size(), value, where_); }
@@ -269,9 +273,9 @@ class Tensor<T, S, Cuda> {
 
   /// A copy on the same device and stream.
   Tensor clone() const { return copy_of(view(), where_); }
-  /// All of it, as a view that must not outlive it.
-  View view() { return View(data(), where_, extents_); }
-  ConstView view() const { return ConstView(data(), where_, extents_); }
+  /// All of it, as a view that must not outlive it. Throws ArgumentError if the elements were moved away.
+  View view() { return require_elements(), View(data(), where_, extents_); }
+  ConstView view() const { return require_elements(), ConstView(data(), where_, extents_); }
   DevicePointer<T> data() { return DevicePointer<T>(elements_.data()); }
   DevicePointer<const T> data() const { return DevicePointer<const T>(elements_.data()); }
   const Cuda& device() const { return where_; }
@@ -326,6 +330,11 @@ class Tensor<T, S, Cuda> {
  private:
   Tensor(const ExtentsOf& extents, const Cuda& where) : extents_(extents), where_(where) {
     if (extents_.size()) elements_ = gpu::Buffer<T>(extents_.size(), where);
+  }
+  void require_elements() const {
+    if (extents_.size() && elements_.size() == 0)
+      throw ArgumentError(
+          text("a tensor of shape ", shape_string(shape()), " was moved from: it has no elements"));
   }
 
   ExtentsOf extents_;

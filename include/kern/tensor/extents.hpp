@@ -11,6 +11,10 @@
 
 namespace kern {
 
+/// The words of a compile error: a copy between tensors whose shapes can't be equal. Never defined.
+template <class Expected, class Got>
+struct tensor_shapes_differ;
+
 namespace detail {
 
 /// The shape of T[i]: without the first extent.
@@ -35,6 +39,13 @@ constexpr bool may_be() {
     return true;
   }
 }
+/// sizeof this, before a copy: where may_be() is false, the one error of the compiler has both shapes,
+///   invalid use of incomplete type 'struct kern::tensor_shapes_differ<kern::Shape<2, 3>, kern::Shape<3, 2>
+///   >'
+template <class Expected, class Got, bool = may_be<Got, Expected>()>
+struct CopiedShapes {};
+template <class Expected, class Got>
+struct CopiedShapes<Expected, Got, false> : tensor_shapes_differ<Expected, Got> {};
 /// And no check at run time is needed.
 template <class From, class To>
 constexpr bool always_is() {

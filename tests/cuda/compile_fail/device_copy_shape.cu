@@ -1,4 +1,4 @@
-// error: copy_from: the shapes differ
+// error: tensor_shapes_differ Shape<2, 3> Shape<3, 2>
 #include <kern/cuda/tensor.hpp>
 
 using namespace kern;
