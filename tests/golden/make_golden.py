@@ -157,6 +157,43 @@ LAYERS = [
 ]
 
 
+B2, B1 = nn.BatchNorm2d, nn.BatchNorm1d
+
+# The same with batch normalisation: also running statistics after a training pass, and what the net makes of the
+# samples then, dropout and statistics off.
+NORMS = [
+    ("norm_conv", S(C(2, 5, 3), B2(5), R(), M(2), C(5, 6, 2, 1, 1), B2(6, eps=1e-3, momentum=0.3), nn.Flatten(), nn.Linear(54, 9),
+                    B1(9), nn.Tanh(), nn.Linear(9, 4)), (2, 6, 7), 5),
+    ("norm_first", S(B2(3), R(), nn.Flatten(), B1(60, affine=False), nn.Linear(60, 4)), (3, 4, 5), 7),
+    ("norm_pad", S(C(3, 4, 3), R(), B2(4, affine=False), nn.GELU(), C(4, 3, 3, 1, 1, bias=False), B2(3)), (3, 6, 5), 3),
+    ("norm_flat", S(B1(6), nn.Linear(6, 5, bias=False), B1(5), nn.SiLU()), (6,), 4),
+]
+
+
+def norm_pass(net, shape, batch, dtype):
+    """All of it, by name; a float pass tells what float's roundings come to: some of these gradients are sums of 0."""
+    net = copy.deepcopy(net).to(dtype)
+    x = formula(1, (batch, *shape)).to(dtype).requires_grad_()
+    y = net.train()(x)
+    y.backward(formula(2, y.shape).to(dtype))
+    found = {"y": y, "dx": x.grad}
+    found |= {f"dp{k}": p.grad for k, p in enumerate(net.parameters())}
+    found |= {f"b{k}": b for k, b in enumerate(b for b in net.buffers() if b.ndim)}
+    found["eval"] = net.eval()(x)
+    return found
+
+
+def norms():
+    out = File("norms.txt")
+    for name, net, shape, batch in NORMS:
+        fill(net)
+        exact, in_float = (norm_pass(net, shape, batch, t) for t in (torch.float64, torch.float32))
+        out.case(name)
+        for key in exact:
+            out.array(key, exact[key], in_float=in_float[key])
+    out.write()
+
+
 def layers():
     out = File("layers.txt")
     for name, net, shape, batch in LAYERS:
@@ -282,5 +319,6 @@ def sgd():
 
 if __name__ == "__main__":
     layers()
+    norms()
     nets()
     sgd()

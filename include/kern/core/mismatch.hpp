@@ -21,6 +21,9 @@ enum class Mismatch {
   loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
   loss_classes,              // outputs of the net; classes of the loss
   too_large,                 // elements, in millions: at most; of a sample or weight
+  norm_features,             // channels, or features of a flat input; those of the layer
+  norm_needs_image,          // dimensions of a sample: 3; 1 after Flatten
+  norm_needs_flat,           // dimensions of a sample: 1; 3 of an image
   batch_image_shape,         // see expects and gets: channels, height or width, the first that differs
 };
 
@@ -75,6 +78,12 @@ struct loss_classes_mismatch;
 template <class...>
 struct too_large_in_millions_of_elements;
 template <class...>
+struct norm_features_mismatch;
+template <class...>
+struct norm_needs_an_image_not_a_flat_input;
+template <class...>
+struct norm_needs_a_flatten_before_it;
+template <class...>
 struct batch_image_shape_mismatch;
 
 namespace detail {
@@ -104,6 +113,12 @@ constexpr auto complain() {
     return static_cast<loss_classes_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::too_large)
     return static_cast<too_large_in_millions_of_elements<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::norm_features)
+    return static_cast<norm_features_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::norm_needs_image)
+    return static_cast<norm_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::norm_needs_flat)
+    return static_cast<norm_needs_a_flatten_before_it<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::batch_image_shape)
     return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
   else
@@ -162,6 +177,12 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "classes of the loss";
     case Mismatch::too_large:
       return "too large, in millions of elements of a sample or weight; at most";
+    case Mismatch::norm_features:
+      return "num_features of the normalisation";
+    case Mismatch::norm_needs_image:
+      return "a 2-D normalisation needs an image; dimensions of a sample";
+    case Mismatch::norm_needs_flat:
+      return "a 1-D normalisation needs a Flatten before it; dimensions of a sample";
     case Mismatch::batch_image_shape:
       return "channels, height or width of the batch's images";
   }

@@ -129,6 +129,27 @@ struct Pointwise {
   KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
 };
 
+/// y = x * scale + shift, a scale and a shift for each channel or, with each_pixel, for each element of a sample: what
+/// a batch normalisation is once its statistics are known. The input has no border.
+struct Norm {
+  int h, w;
+  int c, cols;             // channels; as stored, in x and y
+  int border_h, border_w;  // zeros around the output
+  int each_pixel;          // 1: every element is a feature of its own
+
+  KERN_HOST_DEVICE constexpr int out_h() const { return h; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return w; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * cols; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
+  /// Features as stored, and the elements of each in a sample.
+  KERN_HOST_DEVICE constexpr int features() const { return each_pixel ? in_size() : cols; }
+  KERN_HOST_DEVICE constexpr int positions() const { return each_pixel ? 1 : h * w; }
+  /// From one pixel's features to the next one's.
+  KERN_HOST_DEVICE constexpr int feature_step() const { return each_pixel ? cols : 0; }
+};
+
 /// y = exp x / sum of exp x, or its logarithm, over each of `rows` rows: `pixels` times c channels, stored as
 /// cols. No border on either side.
 struct SoftmaxRows {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "../core/memory.hpp"
+#include "../ops/batch_norm.hpp"
 #include "../ops/chain.hpp"
 #include "checked.hpp"
 
@@ -26,15 +27,23 @@ class Executor {
   static constexpr auto structure =
       make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>, In::is_static);
   static constexpr int stages = structure.stages, chunked = structure.chunked;
+  /// The same for inference.
+  static constexpr auto inference = make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>,
+                                                   In::is_static, Mode::inference);
   using PlanType = std::remove_const_t<decltype(structure)>;
 
   template <class Device>
-  [[gnu::cold]] Executor(Dims in, const Device& device) : plan_(plan_for(in)), backend_(device) {
+  [[gnu::cold]] Executor(Dims in, const Device& device)
+      : plan_(plan_for<Mode::training>(in)), inference_(plan_for<Mode::inference>(in)), backend_(device) {
     if (plan_.fault.kind != Mismatch::none) return;
     parameters_ = backend_.template allocate<T>(plan_.stored);
+    if (normalises) {
+      buffers_ = backend_.template allocate<T>(plan_.buffers);
+      norm_state_ = backend_.template allocate<T>(ops::NormState<T>::size(int(plan_.buffers / 2)));
+    }
     std::size_t scratch = 0;
     each<0, stages>([&]<int I>() {
-      if constexpr (structure.stage[I].has_parameters()) {
+      if constexpr (structure.stage[I].has_product()) {
         const auto d = numbers<I>();
         forward_at_[I] = forward_size_;
         forward_size_ += Backend::forward_size(d);
@@ -46,6 +55,15 @@ class Executor {
       scratch = std::max(scratch, Backend::scratch_size(numbers<I>(), 1));
     });
     forward_weights_ = backend_.template allocate<T>(forward_size_);
+    std::size_t own = 0;
+    each<0, inference.stages>([&]<int I>() {
+      if constexpr (has_own_weights(I)) {
+        const auto d = numbers<I, Mode::inference>();
+        own_at_[I] = own;
+        own += aligned(std::size_t(d.weight_size() + d.cols)) + aligned(Backend::forward_size(d));
+      }
+    });
+    if (own > 0) own_ = backend_.template allocate<T>(own);
     while (chunk_ < 64 && partial_size_ * sizeof(T) * std::size_t(64 / chunk_) > partial_limit) chunk_ *= 2;
     backend_.reserve(scratch);
   }
@@ -58,13 +76,21 @@ class Executor {
 
   /// All parameters as stored; whoever changes them calls parameters_changed().
   Memory<T>& parameters() { return parameters_; }
-  void parameters_changed() { prepared_forward_ = prepared_backward_ = false; }
+  void parameters_changed() { prepared_forward_ = prepared_backward_ = prepared_inference_ = false; }
   /// f(parameters) changes them in this program's memory.
   template <class F>
   void edit_parameters(F&& f) {
     backend_.edit(parameters_.data(), plan_.stored, f);
     parameters_changed();
   }
+  /// What norms keep beside the parameters, and whoever changes that calls parameters_changed().
+  Memory<T>& buffers() { return buffers_; }
+  template <class F>
+  void edit_buffers(F&& f) {
+    backend_.edit(buffers_.data(), plan_.buffers, f);
+    parameters_changed();
+  }
+  const T* buffers_on_host() const { return backend_.to_host(buffers_.data(), plan_.buffers); }
   const T* parameters_on_host() const { return backend_.to_host(parameters_.data(), plan_.stored); }
   /// Their gradients after backward(), laid out alike; none before.
   Memory<T>& gradients() { return gradients_; }
@@ -76,33 +102,29 @@ class Executor {
   /// Runs n samples through all stages, dropout off. -> the outputs, as stored.
   template <class Samples>
   [[gnu::noinline]] const T* infer(Samples samples, int n) {
+    constexpr int all = inference.stages, alone = inference.chunked;
     reserve_inference(n);
-    prepare_forward();
+    prepare_inference();
+    const auto run = [&]<int I>(Slice s, const T* x) {
+      infer<I>(s, I == 0 ? x : inferred<I - 1>(s.worker < 0 ? 0 : s.worker, s.first),
+               inferred<I>(s.worker < 0 ? 0 : s.worker, s.first));
+    };
     const int threads = backend_.threads();
     if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
       backend_.load(plan_.entry(), samples, inner_x_.data(), n);
-      each<0, chunked>([&]<int I>() {
-        forward<I>(Slice{0, n, Slice::whole}, I == 0 ? inner_x_.data() : inferred<I - 1>(0, 0),
-                   inferred<I>(0, 0), nullptr, {});
-      });
+      each<0, alone>([&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
     } else {
       backend_.chunks(n, inference_chunk(), [&](Slice s, int) {
         T* x = inner_x_.data() + std::size_t(s.worker * inference_chunk()) * std::size_t(plan_.input_size());
         T* whole =
-            chunked == 0 ? inner_x_.data() + std::size_t(s.first) * std::size_t(plan_.input_size()) : x;
+            alone == 0 ? inner_x_.data() + std::size_t(s.first) * std::size_t(plan_.input_size()) : x;
         backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()), whole,
                       s.count());
-        each<0, chunked>([&]<int I>() {
-          forward<I>(s, I == 0 ? x : inferred<I - 1>(s.worker, s.first), inferred<I>(s.worker, s.first),
-                     nullptr, {});
-        });
+        each<0, alone>([&]<int I>() { run.template operator()<I>(s, x); });
       });
     }
-    each<chunked, stages>([&]<int I>() {
-      forward<I>(Slice{0, n, Slice::whole}, I == 0 ? inner_x_.data() : inferred<I - 1>(0, 0),
-                 inferred<I>(0, 0), nullptr, {});
-    });
-    return inferred<stages - 1>(0, 0);
+    each<alone, all>([&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
+    return inferred<all - 1>(0, 0);
   }
 
   /// Runs n samples through the first Stages stages, keeping what backward() needs. -> their outputs, as
@@ -123,15 +145,27 @@ class Executor {
   }
   template <int Stages = stages, class Samples>
   [[gnu::noinline]] const T* run([[maybe_unused]] Samples samples, int n) {
-    backend_.chunks(n, chunk(), [&](Slice s, int) {
-      if constexpr (!Backend::whole_batches)
-        backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
-                      x<0>(s.first), s.count());
-      each<0, std::min(chunked, Stages)>(
-          [&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
+    // Groups of stages that a few samples run through: before a norm all samples must have come so far.
+    constexpr int most = std::min(chunked, Stages);
+    each<0, groups>([&]<int G>() {
+      constexpr int first = group_first(G), last = std::min(group_first(G + 1), most);
+      if constexpr (first <= most && (G == 0 || first < most))
+        backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
+          if constexpr (G == 0 && !Backend::whole_batches)
+            backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
+                          x<0>(s.first), s.count());
+          each<first, last>([&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
+          if constexpr (is_norm(last) && last < most) measure<last>(s, chunk);
+        });
+      if constexpr (is_norm(last) && last < most) finish_measure<last>(n);
     });
-    each<chunked, Stages>(
-        [&]<int I>() { forward<I>(Slice{0, n, Slice::whole}, x<I>(0), y<I>(0), argmax<I>(0), draw_); });
+    each<chunked, Stages>([&]<int I>() {
+      if constexpr (is_norm(I)) {
+        backend_.chunks(n, chunk(), [&](Slice s, int chunk) { measure<I>(s, chunk); });
+        finish_measure<I>(n);
+      }
+      forward<I>(Slice{0, n, Slice::whole}, x<I>(0), y<I>(0), argmax<I>(0), draw_);
+    });
     return y<Stages - 1>(0);
   }
   /// Where dL/d(output of forward<Stages>()) goes before backward<Stages>(), laid out as the output; padding
@@ -147,7 +181,7 @@ class Executor {
   [[gnu::noinline]] void backward(int n) {
     if (!prepared_backward_) {
       each<0, stages>([&]<int I>() {
-        if constexpr (structure.stage[I].has_parameters())
+        if constexpr (structure.stage[I].has_product())
           backend_.prepare_backward(descriptor<I>(), weight<I>(), backward_weights_.data() + backward_at_[I]);
       });
       prepared_backward_ = true;
@@ -158,31 +192,61 @@ class Executor {
       backend_.undo(Slice{0, n, Slice::whole}, descriptor<Stages - 1>(), y<Stages - 1>(0),
                     dy<Stages - 1>(0, 0), fused_chain<Stages - 1>(), draw_);
     each_down<Stages, chunked>([&]<int I>() {
-      backward<I, (I > 0 || InputGradient)>(Slice{0, n, Slice::whole}, dy<I>(0, 0),
-                                            I == 0 ? dx_.data() : dy<I - 1>(0, 0), gradient<I>(),
-                                            bias_gradient<I>());
+      const Slice whole{0, n, Slice::whole};
+      T* const into = I == 0 ? dx_.data() : dy<I - 1>(0, 0);
+      if constexpr (is_norm(I)) {
+        backend_.chunks(n, chunk(), [&](Slice s, int chunk) { sums<I>(s, chunk); });
+        finish_sums<I>(n);
+        if constexpr (I > 0 || InputGradient) norm_backward<I>(whole, into);
+      } else {
+        backward<I, (I > 0 || InputGradient)>(whole, dy<I>(0, 0), into, gradient<I>(), bias_gradient<I>());
+      }
     });
     if constexpr (chunked > 0) {
-      const int chunks = (n + chunk() - 1) / chunk();
-      backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
-        T* partial = partials_.data() + std::size_t(chunk) * partial_size_;
-        if constexpr (!Backend::whole_batches) backend_.zero(partial, partial_size_);
-        each_down<std::min(chunked, Stages), 0>([&]<int I>() {
-          T* const into = I > 0 ? dy<I - 1>(s.worker, s.first)
-                          : InputGradient
-                              ? dx_.data() + std::size_t(s.first) * std::size_t(plan_.input_size())
-                              : nullptr;
-          backward<I, (I > 0 || InputGradient)>(s, dy<I>(s.worker, s.first), into, partial + partial_at_[I],
-                                                nullptr);
-        });
+      constexpr int most = std::min(chunked, Stages);
+      const auto into = [&]<int I>(Slice s) -> T* {
+        if constexpr (I > 0) return dy<I - 1>(s.worker, s.first);
+        if constexpr (InputGradient) return dx_.data() + std::size_t(s.first) * std::size_t(plan_.input_size());
+        return nullptr;
+      };
+      each_down<groups, 0>([&]<int G>() {
+        constexpr int first = group_first(G), last = std::min(group_first(G + 1), most);
+        constexpr bool sums_first = G > 0;  // then it begins with a norm
+        if constexpr (first < most || G == 0)
+          backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
+            T* partial = partials_.data() + std::size_t(chunk) * partial_size_;
+            if constexpr (!Backend::whole_batches && last == most) backend_.zero(partial, partial_size_);
+            if constexpr (last < most && (last > 0 || InputGradient))
+              norm_backward<last>(s, into.template operator()<last>(s));
+            each_down<last, first + sums_first>([&]<int I>() {
+              backward<I, (I > 0 || InputGradient)>(s, dy<I>(s.worker, s.first), into.template operator()<I>(s),
+                                                    partial + partial_at_[I], nullptr);
+            });
+            if constexpr (sums_first) sums<first>(s, chunk);
+          });
+        if constexpr (sums_first && first < most) finish_sums<first>(n);
       });
-      each<0, std::min(chunked, Stages)>([&]<int I>() {
-        if constexpr (structure.stage[I].has_parameters())
+      const int chunks = (n + chunk() - 1) / chunk();
+      each<0, most>([&]<int I>() {
+        if constexpr (structure.stage[I].has_product())
           backend_.gather(descriptor<I>(), partials_.data() + partial_at_[I], partial_size_, chunks,
                           gradient<I>(), bias_gradient<I>());
       });
       backend_.finish_gather();
     }
+  }
+  /// Running statistics, from those of the last forward() of n samples.
+  template <int Stages = stages>
+  void track(int n) {
+    each<0, Stages>([&]<int I>() {
+      if constexpr (is_norm(I)) {
+        const Norm d = numbers<I>();
+        T* const running = buffers_.data() + plan_.stage[I].buffers;
+        backend_.each_if_finite(d.features(),
+                                ops::TrackNorm<T>{norm_state<I>(), plan_.stage[I].rates.momentum,
+                                                  double(n) * d.positions(), running, running + d.features()});
+      }
+    });
   }
   /// dL/d(samples) after backward<Stages, true>(), in PyTorch's layout.
   void input_gradient(int n, T* out) const {
@@ -231,16 +295,21 @@ class Executor {
     }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
   }
 
+  template <Mode M>
   static PlanType plan_for([[maybe_unused]] Dims in) {
     if constexpr (Erased)
-      return make_plan<Net>(in, layout_of<Backend>);
+      return make_plan<Net>(in, layout_of<Backend>, true, M);
     else
-      return structure;
+      return structure_of<M>();
+  }
+  template <Mode M>
+  static constexpr const PlanType& structure_of() {
+    return M == Mode::training ? structure : inference;
   }
   /// Stage I's numbers as a value.
-  template <int I, class Stage>
+  template <int I, Mode M, class Stage>
   static constexpr auto numbers_of(const Stage& s) {
-    constexpr Kind kind = structure.stage[I].kind;
+    constexpr Kind kind = structure_of<M>().stage[I].kind;
     if constexpr (kind == Kind::contraction)
       return s.contraction;
     else if constexpr (kind == Kind::dense)
@@ -249,36 +318,40 @@ class Executor {
       return s.window;
     else if constexpr (kind == Kind::pointwise)
       return s.pointwise;
+    else if constexpr (kind == Kind::norm)
+      return s.norm;
     else
       return s.rows;
   }
-  template <int I>
+  template <int I, Mode M = Mode::training>
   constexpr auto numbers() const {
-    return numbers_of<I>(plan_.stage[I]);
+    return numbers_of<I, M>(M == Mode::training ? plan_.stage[I] : inference_.stage[I]);
   }
   /// What an erased stage still knows: a fused pool's window, for that decides which registers a tile has,
   /// and what kind of pooling it is.
-  template <int I>
+  template <int I, Mode M>
   static constexpr auto known_numbers() {
-    constexpr auto all = numbers_of<I>(structure.stage[I]);
+    constexpr Stage stage = structure_of<M>().stage[I];
+    constexpr auto all = numbers_of<I, M>(stage);
     if constexpr (!Erased) {
       return all;
     } else {
       auto few = all_dyn<std::remove_const_t<decltype(all)>>();
-      if constexpr (structure.stage[I].kind == Kind::contraction)
+      if constexpr (stage.kind == Kind::contraction)
         few.pool_h = all.pool_h, few.pool_w = all.pool_w;
-      if constexpr (structure.stage[I].kind == Kind::window) few.pooling = all.pooling;
+      if constexpr (stage.kind == Kind::window) few.pooling = all.pooling;
+      if constexpr (stage.kind == Kind::norm) few.each_pixel = all.each_pixel;
       return few;
     }
   }
-  template <int I>
+  template <int I, Mode M = Mode::training>
   auto descriptor() const {
-    return Known<known_numbers<I>()>(numbers<I>());
+    return Known<known_numbers<I, M>()>(numbers<I, M>());
   }
   /// The pointwise ops of stage I.
-  template <int I>
+  template <int I, Mode M = Mode::training>
   static constexpr auto chain() {
-    constexpr Stage s = structure.stage[I];
+    constexpr Stage s = structure_of<M>().stage[I];
     return [=]<int... J>(std::integer_sequence<int, J...>) {
       return std::apply([](auto... op) { return ops::Chain<decltype(op)...>::of(op...); },
                         std::tuple_cat(op_of<s.first + J>()...));
@@ -301,8 +374,10 @@ class Executor {
     return parameters_.data() + plan_.stage[I].weight;
   }
   template <int I>
-  Weights<T> weights() const {
-    if constexpr (structure.stage[I].has_parameters())
+  Weights<T> weights() {
+    if constexpr (structure.stage[I].kind == Kind::norm)
+      return {norm_state<I>().scale, norm_state<I>().shift, nullptr, nullptr};
+    else if constexpr (structure.stage[I].has_product())
       return {weight<I>(), structure.stage[I].has_bias ? parameters_.data() + plan_.stage[I].bias : nullptr,
               forward_weights_.size() ? forward_weights_.data() + forward_at_[I] : nullptr,
               backward_weights_.size() ? backward_weights_.data() + backward_at_[I]
@@ -321,10 +396,144 @@ class Executor {
   void prepare_forward() {
     if (prepared_forward_) return;
     each<0, stages>([&]<int I>() {
-      if constexpr (structure.stage[I].has_parameters())
+      if constexpr (structure.stage[I].has_product())
         backend_.prepare_forward(descriptor<I>(), weight<I>(), forward_weights_.data() + forward_at_[I]);
     });
     prepared_forward_ = true;
+  }
+
+  // Norms.
+  static constexpr bool is_norm(int stage) { return stage < stages && structure.stage[std::size_t(stage)].kind == Kind::norm; }
+  /// Groups of the stages before `chunked`: each but the first begins with a norm.
+  static constexpr int groups = [] {
+    int n = 1;
+    for (int i = 0; i < chunked; ++i) n += is_norm(i);
+    return n;
+  }();
+  /// The first stage of a group; of the one behind the last: `chunked`.
+  static constexpr int group_first(int group) {
+    int i = 0;
+    if (group == 0) return 0;
+    for (; i < chunked; ++i)
+      if (is_norm(i) && --group == 0) return i;
+    return chunked;
+  }
+  static constexpr bool normalises = structure.buffers > 0;
+  /// Of a norm with these buffers.
+  ops::NormState<T> norm_state(const Stage& s, int features) {
+    return {norm_state_.data() + ops::NormState<T>::size(int(s.buffers / 2)), features};
+  }
+  template <int I>
+  ops::NormState<T> norm_state() {
+    return norm_state(plan_.stage[I], numbers<I>().features());
+  }
+  template <int I>
+  ops::NormParts<T> norm_parts(int n) {
+    const Norm d = numbers<I>();
+    return {norm_parts_.data(), d.features(), d.positions(), n, Backend::norm_chunk(n, chunk())};
+  }
+  /// From a norm's parameters, if it has any.
+  ops::NormScale<T> norm_scale(const Stage& s, std::size_t weight, int features) {
+    const T* const w = s.affine ? parameters_.data() + weight : nullptr;
+    return {w, w ? w + features : nullptr, s.rates.eps};
+  }
+  template <int I>
+  void measure(Slice s, int chunk) {
+    backend_.norm_measure(s, descriptor<I>(), x<I>(s.first), norm_parts_.data(), chunk);
+  }
+  template <int I>
+  void finish_measure(int n) {
+    const int features = numbers<I>().features();
+    backend_.each(features, ops::MeasureNorm<T>{norm_parts<I>(n),
+                                                norm_scale(plan_.stage[I], plan_.stage[I].weight, features),
+                                                norm_state<I>()});
+  }
+  template <int I>
+  void sums(Slice s, int chunk) {
+    backend_.norm_sums(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first), norm_parts_.data(),
+                       chunk, chain<I>(), draw_);
+  }
+  template <int I>
+  void finish_sums(int n) {
+    constexpr bool affine = structure.stage[I].affine;
+    backend_.each(numbers<I>().features(),
+                  ops::NormGradient<T>{norm_parts<I>(n), norm_state<I>(), affine ? gradient<I>() : nullptr,
+                                       affine ? bias_gradient<I>() : nullptr});
+  }
+  template <int I>
+  void norm_backward(Slice s, T* dx) {
+    backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first), dx, below<I>(),
+                           draw_);
+  }
+
+  // Inference.
+  template <int I>
+  void infer(Slice s, const T* x, T* y) {
+    backend_.forward(s, descriptor<I, Mode::inference>(), ForwardPass<T>{x, inference_weights<I>(), y, nullptr},
+                     chain<I, Mode::inference>(), Draw{});
+  }
+  /// Inference stage I's stage in training.
+  static constexpr int trained_as(int i) {
+    int t = 0;
+    while (structure.stage[std::size_t(t)].anchor != inference.stage[std::size_t(i)].anchor ||
+           structure.stage[std::size_t(t)].kind != inference.stage[std::size_t(i)].kind)
+      ++t;
+    return t;
+  }
+  /// Its weights are not those of training, or in another form: a norm is folded, or it takes along more.
+  static constexpr bool has_own_weights(int i) {
+    const Stage& s = inference.stage[std::size_t(i)];
+    if (s.kind == Kind::contraction) {
+      Contraction here = s.contraction, there = structure.stage[std::size_t(trained_as(i))].contraction;
+      here.border_h = there.border_h, here.border_w = there.border_w;
+      if (kern::detail::fields(here) != kern::detail::fields(there)) return true;
+    }
+    return s.folded >= 0;
+  }
+  template <int I>
+  Weights<T> inference_weights() {
+    constexpr Stage known = inference.stage[I];
+    if constexpr (has_own_weights(I)) {
+      const auto d = numbers<I, Mode::inference>();
+      const T* const own = own_.data() + own_at_[I];
+      const T* const prepared = own + aligned(std::size_t(d.weight_size() + d.cols));
+      if constexpr (known.folded >= 0)
+        return {own, own + d.weight_size(), prepared, nullptr};
+      else
+        return {weight<trained_as(I)>(), weights<trained_as(I)>().bias, prepared, nullptr};
+    } else if constexpr (known.has_product() || known.kind == Kind::norm) {
+      return weights<trained_as(I)>();
+    } else {
+      return {};
+    }
+  }
+  void prepare_inference() {
+    prepare_forward();
+    if (prepared_inference_) return;
+    each<0, inference.stages>([&]<int I>() {
+      constexpr Stage known = inference.stage[I];
+      if constexpr (known.folded >= 0 || known.kind == Kind::norm) {
+        const Stage& s = inference_.stage[I];
+        const auto d = numbers<I, Mode::inference>();
+        const int features = int(s.kind == Kind::norm ? s.norm.features() : s.cols());
+        const auto state = norm_state(s, features);
+        const T* const running = buffers_.data() + s.buffers;
+        backend_.each(features, ops::RestoreNorm<T>{
+                                    running, running + features,
+                                    norm_scale(s, s.kind == Kind::norm ? s.weight : s.norm_weight, features), state});
+        if constexpr (known.folded >= 0) {
+          T* const folded = own_.data() + own_at_[I];
+          backend_.each(d.weight_size() + d.cols,
+                        ops::FoldNorm<T>{parameters_.data() + s.weight,
+                                         s.has_bias ? parameters_.data() + s.bias : nullptr, state, d.weight_size(),
+                                         d.cols, folded, folded + d.weight_size()});
+        }
+      }
+      if constexpr (has_own_weights(I))
+        backend_.prepare_forward(descriptor<I, Mode::inference>(), inference_weights<I>().weight,
+                                 const_cast<T*>(inference_weights<I>().forward));
+    });
+    prepared_inference_ = true;
   }
   template <int I>
   void forward(Slice s, const T* x, T* y, WindowIndex* argmax, Draw draw) {
@@ -377,23 +586,23 @@ class Executor {
   /// Gradients of what only the same chunk will read are kept a worker, the others for the batch.
   template <int I>
   T* dy(int worker, int sample) {
-    const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
-    if constexpr (I + 1 < chunked)
-      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk()) * plan_.inner +
-             std::size_t(chunk()) * s.y;
+    constexpr std::size_t i = std::size_t(std::max(I, 0));  // -1: named, never called
+    const auto& s = plan_.stage[i];
+    if constexpr (structure.stage[i].inner_dy)
+      return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk()) * plan_.inner_gradients +
+             std::size_t(chunk()) * s.dy;
     else
-      return dy_.data() + std::size_t(capacity_) * (s.y - plan_.inner) +
-             std::size_t(sample) * std::size_t(s.out_size());
+      return dy_.data() + std::size_t(capacity_) * s.dy + std::size_t(sample) * std::size_t(s.out_size());
   }
   // And in inference: what only the same slice reads is kept a worker.
   template <int I>
   T* inferred(int worker, int sample) {
-    const auto& s = plan_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
-    if constexpr (I + 1 < chunked)
+    const auto& s = inference_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
+    if constexpr (I + 1 < inference.chunked)
       return inner_y_.data() + std::size_t(inner_samples(inference_capacity_)) * s.y +
              std::size_t(worker * inference_chunk()) * std::size_t(s.out_size());
     else
-      return outer_y_.data() + std::size_t(inference_capacity_) * (s.y - plan_.inner) +
+      return outer_y_.data() + std::size_t(inference_capacity_) * (s.y - inference_.inner) +
              std::size_t(sample) * std::size_t(s.out_size());
   }
   int inner_samples(int capacity) const { return inference_chunk(capacity) * backend_.threads(); }
@@ -403,11 +612,12 @@ class Executor {
     const std::size_t count = std::size_t(n);
     if (inner_dy_.size() == 0 || Backend::whole_batches)
       inner_dy_ = backend_.template allocate<T>(std::size_t(backend_.threads()) * std::size_t(chunk(n)) *
-                                                plan_.inner);
+                                                plan_.inner_gradients);
     x_ = backend_.template allocate<T>(count * std::size_t(plan_.input_size()));
     y_ = backend_.template allocate<T>(count * plan_.activations);
     argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
-    dy_ = backend_.template allocate<T>(count * (plan_.activations - plan_.inner));
+    dy_ = backend_.template allocate<T>(count * plan_.outer_gradients);
+    if (normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
     partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
                                               partial_size_);
     dx_ = Memory<T>();
@@ -420,10 +630,10 @@ class Executor {
   }
   [[gnu::cold]] void reserve_inference(int n) {
     if (n <= inference_capacity_) return;
-    const std::size_t slots = std::size_t(std::max(inner_samples(n), chunked == 0 ? n : 0));
+    const std::size_t slots = std::size_t(std::max(inner_samples(n), inference.chunked == 0 ? n : 0));
     inner_x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
-    inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * plan_.inner);
-    outer_y_ = backend_.template allocate<T>(std::size_t(n) * (plan_.activations - plan_.inner));
+    inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * inference_.inner);
+    outer_y_ = backend_.template allocate<T>(std::size_t(n) * (inference_.activations - inference_.inner));
     reserve_scratch(n);
     inference_capacity_ = n;
   }
@@ -433,15 +643,26 @@ class Executor {
     backend_.reserve(scratch);
   }
 
-  PlanType plan_;
+  /// For any batch of up to n samples.
+  std::size_t norm_parts_size(int n) const {
+    std::size_t most = 0;
+    each<0, stages>([&]<int I>() {
+      if constexpr (is_norm(I)) most = std::max(most, 2 * std::size_t(numbers<I>().features()));
+    });
+    return most * std::size_t(Backend::norm_parts(n, chunk(n)));
+  }
+
+  PlanType plan_, inference_;
   Backend backend_;
   Draw draw_{};
   int chunk_ = 4, capacity_ = 0, inference_capacity_ = 0;
   std::size_t forward_size_ = 0, backward_size_ = 0, partial_size_ = 0;
   static constexpr int at_least_one = stages > 0 ? stages : 1;  // a net that does not fit has none
-  std::size_t forward_at_[at_least_one]{}, backward_at_[at_least_one]{}, partial_at_[at_least_one]{};
-  bool prepared_forward_ = false, prepared_backward_ = false;
+  std::size_t forward_at_[at_least_one]{}, backward_at_[at_least_one]{}, partial_at_[at_least_one]{},
+      own_at_[at_least_one]{};
+  bool prepared_forward_ = false, prepared_backward_ = false, prepared_inference_ = false;
   Memory<T> parameters_, gradients_, forward_weights_, backward_weights_, partials_;
+  Memory<T> buffers_, norm_state_, norm_parts_, own_;
   Memory<T> x_, y_, dy_, inner_dy_, dx_;
   Memory<T> inner_x_, inner_y_, outer_y_;
   Memory<WindowIndex> argmax_;

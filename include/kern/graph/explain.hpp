@@ -27,6 +27,8 @@ constexpr const char* boundary_text(Boundary b) {
       return "the next layer is a second pooling, or one without a convolution to join";
     case Boundary::mean_reads:
       return "the next layer averages over windows";
+    case Boundary::norm_reads:
+      return "the next layer needs mean and variance over the whole batch";
     case Boundary::softmax_reads:
       return "the softmax sums over a row; a logarithm at the net's end is part of the loss in training";
     case Boundary::after_softmax:
@@ -49,6 +51,8 @@ constexpr const char* kind_text(const Stage& s) {
       return s.window.pooling == pool_max ? "pooling" : "mean pooling";
     case Kind::pointwise:
       return "pointwise";
+    case Kind::norm:
+      return "normalisation";
     case Kind::softmax:
       return s.rows.log ? "log-softmax" : "softmax";
   }
@@ -90,6 +94,14 @@ std::string explain() {
       out += text("; weights ",
                   graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)), "B");
     out += text("\n  ends here: ", graph::boundary_text(s.boundary), "\n");
+  }
+  constexpr auto inference = graph::make_plan<Net>(In::dims, graph::layout_of<typename Device::template Backend<T>>, true,
+                                                   graph::Mode::inference);
+  if (inference.stages < p.stages) out += text("\nin inference ", inference.stages, " stages\n");
+  for (int i = 0; i < inference.stages; ++i) {
+    const graph::Stage& s = inference.stage[std::size_t(i)];
+    const auto name = [](int layer) { return nn::layer_paths<Net>[std::size_t(layer)].text; };
+    if (s.folded >= 0) out += text("  ", name(s.folded), " is folded into the weights of ", name(s.anchor), "\n");
   }
   return text(out, "\nforward moves ", graph::in_units(moved), "B of activations a sample",
               p.chunked > 0

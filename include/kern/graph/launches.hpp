@@ -75,6 +75,8 @@ class Launches {
         return f(s.window);
       case Kind::pointwise:
         return f(s.pointwise);
+      case Kind::norm:
+        return f(s.norm);
       case Kind::softmax:
         return f(s.rows);
     }

@@ -195,6 +195,31 @@ class Model
     set_parameter(name, v.data(), v.size());
   }
 
+  /// What layers keep beside their parameters and don't train, by PyTorch's names: "bn1.running_mean". Errors as for
+  /// parameters.
+  static std::vector<std::string> buffer_names() {
+    std::vector<std::string> names;
+    for (const auto& s : graph::buffer_slots<Net>) names.emplace_back(s.name.text, s.name.size);
+    return names;
+  }
+  static std::vector<int> buffer_shape(std::string_view name) {
+    const auto& p = buffer_slot(name).parameter;
+    return {p.shape.begin(), p.shape.begin() + p.rank};
+  }
+  std::vector<T> buffer(std::string_view name) const {
+    const graph::ParameterSlot& s = buffer_slot(name);
+    std::vector<T> v(std::size_t(s.parameter.size()));
+    const T* const from = executor_.buffers_on_host();
+    graph::each_buffer_element(s, norm_of(s), [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
+    return v;
+  }
+  void set_buffer(std::string_view name, const std::vector<T>& v) {
+    const graph::ParameterSlot& s = buffer_slot(name);
+    if (v.size() != s.parameter.size())
+      throw ShapeError(text("set_buffer(\"", name, "\"): expected ", s.parameter.size(), " values, got ", v.size()));
+    write_buffer(s, [&](std::size_t i) { return v[i]; });
+  }
+
   Seed seed() const { return seed_; }
   /// Worker threads, the caller among them.
   int threads() const { return executor_.backend().threads(); }
@@ -240,9 +265,12 @@ class Model
       throw ShapeError(text("layer ", f.layer, " (", nn::layer_paths<Net>[std::size_t(f.layer)].text,
                             "): ", mismatch_text(f.kind), ": expected ", f.expects, ", got ", f.gets));
     std::uint32_t number = 0;
+    for (const auto& s : graph::buffer_slots<Net>)
+      write_buffer(s, [&](std::size_t) { return T(s.parameter.initial == nn::Initial::one); });
     for (const auto& s : graph::parameter_slots<Net>) {
       const double bound = 1 / std::sqrt(double(s.parameter.fan_in));
       write(s, [&](std::size_t i) {
+        if (s.parameter.initial != nn::Initial::uniform) return T(s.parameter.initial == nn::Initial::one);
         const auto r = random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4))[i % 4];
         return T((2 * double(random::uniform(r)) - 1) * bound);
       });
@@ -294,6 +322,26 @@ class Model
     while (plan().stage[std::size_t(i)].anchor != s.layer || !plan().stage[std::size_t(i)].has_parameters())
       ++i;
     return plan().stage[std::size_t(i)];
+  }
+  static const graph::ParameterSlot& buffer_slot(std::string_view name) {
+    std::string known;
+    for (const graph::ParameterSlot& s : graph::buffer_slots<Net>) {
+      const std::string_view n(s.name.text, s.name.size);
+      if (n == name) return s;
+      known += text(known.empty() ? "" : ", ", n);
+    }
+    throw ArgumentError(text("no buffer is called \"", name, "\"; there are: ", known.empty() ? "none" : known));
+  }
+  const graph::Stage& norm_of(const graph::ParameterSlot& s) const {
+    int i = 0;
+    while (plan().stage[std::size_t(i)].anchor != s.layer || plan().stage[std::size_t(i)].kind != graph::Kind::norm) ++i;
+    return plan().stage[std::size_t(i)];
+  }
+  template <class F>
+  void write_buffer(const graph::ParameterSlot& s, F value) {
+    executor_.edit_buffers([&](T* all) {
+      graph::each_buffer_element(s, norm_of(s), [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
+    });
   }
   template <class S>
   Tensor<T, S> read(const T* from, std::string_view name) const {

@@ -12,11 +12,26 @@ struct ParameterSlot {
 };
 
 namespace detail {
-template <class Layers>
+struct ParametersOf {
+  template <class L>
+  static constexpr const auto& of() {
+    return L::parameters;
+  }
+};
+struct BuffersOf {
+  template <class L>
+  static constexpr const auto& of() {
+    if constexpr (requires { L::buffers; })
+      return L::buffers;
+    else
+      return nn::detail::no_parameters;
+  }
+};
+template <class Layers, class Which>
 struct Slots;
-template <class... L>
-struct Slots<std::tuple<L...>> {
-  static constexpr int count = int((L::parameters.size() + ... + 0));
+template <class... L, class Which>
+struct Slots<std::tuple<L...>, Which> {
+  static constexpr int count = int((Which::template of<L>().size() + ... + 0));
   template <class Paths>
   static constexpr auto make(const Paths& paths) {
     std::array<ParameterSlot, std::size_t(count)> slots{};
@@ -32,7 +47,7 @@ struct Slots<std::tuple<L...>> {
       }
       ++layer;
     };
-    (add(L::parameters), ...);
+    (add(Which::template of<L>()), ...);
     return slots;
   }
 };
@@ -40,7 +55,12 @@ struct Slots<std::tuple<L...>> {
 
 /// All parameters of Net in order.
 template <class Net>
-inline constexpr auto parameter_slots = detail::Slots<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
+inline constexpr auto parameter_slots =
+    detail::Slots<nn::flat_layers<Net>, detail::ParametersOf>::make(nn::layer_paths<Net>);
+/// What its layers keep beside them and don't train: running statistics.
+template <class Net>
+inline constexpr auto buffer_slots =
+    detail::Slots<nn::flat_layers<Net>, detail::BuffersOf>::make(nn::layer_paths<Net>);
 
 /// The number of the parameter called `name`, or -1.
 template <class Net>
@@ -72,11 +92,27 @@ constexpr bool names_are_whole() {
   return true;
 }
 
+/// f(index in PyTorch's layout, index from `first` on) for every feature of a norm.
+template <class F>
+constexpr void each_feature(const Stage& norm, std::size_t first, F f) {
+  std::size_t at = 0;
+  for (int c = 0; c < norm.param_out; ++c)
+    for (int a = 0; a < norm.param_h; ++a)
+      for (int b = 0; b < norm.param_w; ++b)
+        f(at++, first + std::size_t((a * norm.param_w + b) * norm.cols() + c));
+}
+/// The same, index among the stored buffers.
+template <class F>
+constexpr void each_buffer_element(const ParameterSlot& slot, const Stage& norm, F f) {
+  each_feature(norm, norm.buffers + std::size_t(slot.index) * std::size_t(norm.norm.features()), f);
+}
+
 /// f(index in PyTorch's layout, index among the stored parameters) for every element of `slot`, which `stage`
 /// owns.
 template <class F>
 constexpr void each_element(const ParameterSlot& slot, const Stage& stage, F f) {
   const auto cols = std::size_t(stage.cols());
+  if (stage.kind == Kind::norm) return each_feature(stage, slot.index == 0 ? stage.weight : stage.bias, f);
   if (slot.index == 1) {
     for (int o = 0; o < stage.param_out; ++o) f(std::size_t(o), stage.bias + std::size_t(o));
     return;

@@ -38,7 +38,7 @@ struct Input {
 
 namespace graph {
 
-enum class Kind { contraction, dense, window, pointwise, softmax };
+enum class Kind { contraction, dense, window, pointwise, norm, softmax };
 
 /// Why a stage's output goes through memory instead of into the next stage's registers.
 enum class Boundary {
@@ -50,6 +50,7 @@ enum class Boundary {
   not_monotone,       // the next is a pooling behind an op that does not keep order
   pooled_twice,       // the next is a second pooling
   softmax_reads,      // the next sums over a row
+  norm_reads,         // the next needs mean and variance over the batch
   mean_reads,         // the next is a pooling that averages
   after_softmax,      // the next comes behind a softmax
   input_needed,       // the next op needs its input for its derivative
@@ -67,12 +68,20 @@ struct Stage {
   Dense dense{};
   Window window{};
   Pointwise pointwise{};
+  Norm norm{};
   SoftmaxRows rows{};
+  nn::NormRates rates{};  // of a norm
+  int folded = -1;        // in inference: the layer number of the norm that its weights include
   int param_h = 1, param_w = 1, param_in = 0,
       param_out = 0;                 // the weight: height, width, channels in and out
   int stored_in = 0;                 // channels in as stored
   std::size_t weight = 0, bias = 0;  // where they lie among the parameters
+  std::size_t norm_weight = 0;       // of a folded norm: its weight, its bias behind
+  std::size_t buffers = 0;           // of a norm, folded or not: its running mean among all buffers, its variance behind
+  bool affine = false;               // that norm has a weight and a bias
   std::size_t y = 0, argmax = 0;     // where its output lies in a sample's activations
+  std::size_t dy = 0;                // where the gradient of that lies: among the inner ones, or the outer ones
+  bool inner_dy = false;
   bool indexed = false;              // it has an argmax
 
   constexpr int in_size() const {
@@ -80,6 +89,7 @@ struct Stage {
            : kind == Kind::dense     ? dense.in_size()
            : kind == Kind::window    ? window.in_size()
            : kind == Kind::pointwise ? pointwise.in_size()
+           : kind == Kind::norm      ? norm.in_size()
                                      : rows.in_size();
   }
   constexpr int out_size() const {
@@ -87,6 +97,7 @@ struct Stage {
            : kind == Kind::dense     ? dense.out_size()
            : kind == Kind::window    ? window.out_size()
            : kind == Kind::pointwise ? pointwise.out_size()
+           : kind == Kind::norm      ? norm.out_size()
                                      : rows.out_size();
   }
   /// Channels of the output as stored.
@@ -95,6 +106,7 @@ struct Stage {
            : kind == Kind::dense     ? dense.cols
            : kind == Kind::window    ? window.cols
            : kind == Kind::pointwise ? pointwise.cols
+           : kind == Kind::norm      ? norm.cols
                                      : rows.cols;
   }
   /// Channel k of a sample's output at (y, x) stands at origin + y * pitch + x * cols() + k.
@@ -112,6 +124,8 @@ struct Stage {
         return of(window, window.c);
       case Kind::pointwise:
         return of(pointwise, pointwise.c);
+      case Kind::norm:
+        return of(norm, norm.c);
       case Kind::dense:
         return {dense.co, 1, 1, 0, 0};
       case Kind::softmax:
@@ -119,18 +133,26 @@ struct Stage {
     }
     return {};
   }
-  constexpr bool has_parameters() const { return kind == Kind::contraction || kind == Kind::dense; }
+  /// It multiplies by a weight that a backend prepares; it has parameters of any kind.
+  constexpr bool has_product() const { return kind == Kind::contraction || kind == Kind::dense; }
+  constexpr bool has_parameters() const { return has_product() || (kind == Kind::norm && affine); }
   constexpr int weight_size() const {
     return kind == Kind::contraction ? contraction.weight_size()
            : kind == Kind::dense     ? dense.weight_size()
+           : kind == Kind::norm      ? norm.features()
                                      : 0;
   }
+  constexpr int bias_size() const { return kind == Kind::norm ? norm.features() : cols(); }
   /// Multiply-adds of the plain definition, forward, a sample; channels without their padding.
   constexpr long multiply_adds() const {
     const long outputs = kind == Kind::contraction ? long(contraction.conv_h()) * contraction.conv_w() : 1;
-    return has_parameters() ? outputs * param_h * param_w * param_in * param_out : 0;
+    return has_product() ? outputs * param_h * param_w * param_in * param_out : 0;
   }
 };
+
+/// What a plan is for. In inference nothing goes back: norms are folded into the product before them, and no op
+/// needs anything for its derivative. Both have the same parameters in the same places.
+enum class Mode { training, inference };
 
 /// How a backend wants to have things.
 struct Layout {
@@ -147,9 +169,11 @@ struct Plan {
   int input_cols = 0;  // channels of the input as stored
   int input_border_h = 0, input_border_w = 0;
   int chunked = 0;  // stages before the first dense one, or a last softmax: few samples can run through
+  std::size_t buffers = 0;     // elements that norms keep beside the parameters
   std::size_t parameters = 0;  // as PyTorch counts them
   std::size_t stored = 0;      // elements, with padding
   std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
+  std::size_t inner_gradients = 0, outer_gradients = 0;  // of gradients, likewise, and of all others
   std::size_t activations = 0, indices = 0;  // elements a sample, all stages
   Fault fault{};
 
@@ -177,6 +201,7 @@ struct LayerTraits {
   ops::Keeps keeps;
   std::size_t parameters;  // elements
   bool has_bias;
+  nn::NormRates rates{};
 };
 
 template <class L>
@@ -189,6 +214,7 @@ constexpr LayerTraits traits_of() {
     t.needs = Op::needs;
     t.keeps = Op::keeps;
   }
+  if constexpr (L::lowers_to == nn::Lowering::norm) t.rates = L::rates;
   return t;
 }
 
@@ -197,7 +223,9 @@ namespace detail {
 template <int N>
 class Folder {
  public:
-  constexpr Folder(Dims in, Layout layout) : layout_(layout), d_(in) { plan_.input = in; }
+  constexpr Folder(Dims in, Layout layout, Mode mode) : layout_(layout), mode_(mode), d_(in), image_(!in.flat) {
+    plan_.input = in;
+  }
 
   constexpr Plan<N> fold(const std::array<LayerTraits, std::size_t(N)>& layers, bool checked) {
     if (checked && too_large(0, size_of(d_, round_up(std::min(d_.c, most), layout_.channel_multiple))))
@@ -265,6 +293,8 @@ class Folder {
         return pointwise(i, l);
       case nn::Lowering::softmax:
         return softmax(i, r.logarithm);
+      case nn::Lowering::norm:
+        return norm(i, l);
       case nn::Lowering::view:
         return;
     }
@@ -278,6 +308,7 @@ class Folder {
     s.stored_in = cols_;
     monotone_ = true;
     needs_ = ops::Needs::nothing;
+    ops_ = false;
   }
   constexpr void parameters(const LayerTraits& l, int h, int w, int in, int out) {
     Stage& s = current();
@@ -321,11 +352,14 @@ class Folder {
       s.contraction.border_h = padding.h, s.contraction.border_w = padding.w;
     else if (s.kind == Kind::window)
       s.window.border_h = padding.h, s.window.border_w = padding.w;
+    else if (s.kind == Kind::norm)
+      s.norm.border_h = padding.h, s.norm.border_w = padding.w;
     else
       s.pointwise.border_h = padding.h, s.pointwise.border_w = padding.w;
   }
   constexpr void dense(int i, const LayerTraits& l, const nn::Rule& r) {
     begin(Kind::dense, i, Boundary::dense_reads);
+    image_ = false;
     const int cols = round_up(r.out.c, layout_.channel_multiple);
     current().dense = {d_.h * d_.w * cols_, r.out.c, cols};
     parameters(l, d_.h, d_.w, d_.c, r.out.c);
@@ -367,12 +401,32 @@ class Folder {
       pointwise_stage(i, Boundary::output);
     else if (current().kind == Kind::softmax)
       pointwise_stage(i, Boundary::after_softmax);
-    else if (current().kind != Kind::pointwise && l.needs == ops::Needs::input)  // that one keeps its input
+    else if (goes_back_from_output() && l.needs == ops::Needs::input)
       pointwise_stage(i, Boundary::input_needed);
-    else if (current().kind != Kind::pointwise && !ops::kept(needs_, l.keeps))
+    else if (goes_back_from_output() && !ops::kept(needs_, l.keeps))
       pointwise_stage(i, Boundary::output_hidden);
+    ops_ = true;
     monotone_ = monotone_ && l.monotone;
     needs_ = std::max(needs_, l.needs);
+  }
+  /// Pointwise stages and norms keep their input, and in inference nothing goes back.
+  constexpr bool goes_back_from_output() {
+    return mode_ == Mode::training && current().kind != Kind::pointwise && current().kind != Kind::norm;
+  }
+  constexpr void norm(int i, const LayerTraits& l) {
+    const bool each_pixel = d_.flat && image_;
+    if (mode_ == Mode::inference && plan_.stages && current().has_product() && !ops_ && !each_pixel &&
+        current().folded < 0 && !(current().kind == Kind::contraction && current().contraction.pooled())) {
+      current().folded = i;
+    } else {
+      begin(Kind::norm, i, Boundary::norm_reads);
+      current().norm = {d_.h, d_.w, d_.c, cols_, 0, 0, each_pixel};
+      current().has_bias = l.has_bias;
+      const int pixels_h = each_pixel ? d_.h : 1, pixels_w = each_pixel ? d_.w : 1;
+      current().param_h = pixels_h, current().param_w = pixels_w, current().param_in = 1, current().param_out = d_.c;
+    }
+    current().affine = l.parameters > 0;
+    current().rates = l.rates;
   }
   constexpr void softmax(int i, bool logarithm) {
     begin(Kind::softmax, i, Boundary::softmax_reads);
@@ -391,19 +445,34 @@ class Folder {
       s.y = plan_.activations;
       plan_.activations += std::size_t(s.out_size());
       if (i + 1 < plan_.chunked) plan_.inner = plan_.activations;
+      // A norm's gradient waits for that of the whole batch.
+      s.inner_dy = i + 1 < plan_.chunked && s.kind != Kind::norm;
+      std::size_t& gradients = s.inner_dy ? plan_.inner_gradients : plan_.outer_gradients;
+      s.dy = gradients;
+      gradients += std::size_t(s.out_size());
+      if (s.kind == Kind::norm || s.folded >= 0) {
+        s.buffers = plan_.buffers;
+        plan_.buffers += 2 * std::size_t(s.kind == Kind::norm ? s.norm.features() : s.cols());
+      }
       if (s.indexed) s.argmax = plan_.indices, plan_.indices += std::size_t(s.out_size());
       if (!s.has_parameters()) continue;
       s.weight = plan_.stored;
       s.bias = s.weight + std::size_t(s.weight_size());
-      plan_.stored = s.bias + (s.has_bias ? std::size_t(s.cols()) : 0);
+      plan_.stored = s.bias + (s.has_bias ? std::size_t(s.bias_size()) : 0);
+      if (s.folded < 0 || !s.affine) continue;
+      s.norm_weight = plan_.stored;
+      plan_.stored += 2 * std::size_t(s.cols());
     }
   }
 
   Plan<N> plan_{};
   Layout layout_;
+  Mode mode_;
   Dims d_;
+  bool image_;  // no linear layer yet: what is flat has the pixels of an image
   int cols_ = 0;
-  bool monotone_ = true;  // these of the current stage's chain
+  bool ops_ = false;  // these of the current stage's chain: it has any
+  bool monotone_ = true;
   ops::Needs needs_ = ops::Needs::nothing;
 };
 
@@ -418,10 +487,10 @@ struct Traits<std::tuple<L...>> {
 
 /// The plan of Net for samples of shape `in`; a misfit stands in its `fault`, if `checked`.
 template <class Net>
-constexpr auto make_plan(Dims in, Layout layout, bool checked = true) {
+constexpr auto make_plan(Dims in, Layout layout, bool checked = true, Mode mode = Mode::training) {
   constexpr int n = nn::layer_count<Net>;
   static_assert(n > 0, "a net has at least one layer");
-  return detail::Folder<n>(in, layout).fold(detail::Traits<nn::flat_layers<Net>>::value, checked);
+  return detail::Folder<n>(in, layout, mode).fold(detail::Traits<nn::flat_layers<Net>>::value, checked);
 }
 
 /// How Backend wants things laid out.

@@ -13,6 +13,7 @@
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
+#include "norm.hpp"
 #include "own_memory.hpp"
 #include "pointwise.hpp"
 #include "scatter.hpp"
@@ -63,6 +64,7 @@ class Backend : public OwnMemory<T> {
   static constexpr std::size_t scratch_size(const Dense& d, int) { return dense_scratch<T>(d); }
   static constexpr std::size_t scratch_size(const Window&, int) { return 0; }
   static constexpr std::size_t scratch_size(const Pointwise&, int) { return 0; }
+  static constexpr std::size_t scratch_size(const Norm&, int) { return 0; }
   static constexpr std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements <= scratch_elements_) return;
@@ -149,6 +151,16 @@ class Backend : public OwnMemory<T> {
       }
     });
   }
+  /// f(i) for each i < n, in parallel: a function object that runs on any backend.
+  template <class F>
+  void each(int n, const F& f) {
+    rows(n, f);
+  }
+  /// The same after the loss, if that is finite.
+  template <class F>
+  void each_if_finite(int n, const F& f) {
+    rows(n, f);
+  }
   /// f(row) for each of n rows, in parallel.
   template <class F>
   void rows(int n, F&& f) {
@@ -196,6 +208,13 @@ class Backend : public OwnMemory<T> {
         const Pointwise c = d.get();
         pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                           p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
+    } else if constexpr (std::is_same_v<Stage, Norm>) {
+      const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, d.get().feature_step()};
+      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+        const Norm c = d.get();
+        pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                          p.y + std::ptrdiff_t(sample) * c.out_size(), ops::put_before(scaled, chain), draw);
       });
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const Dense c = d.get();
@@ -272,6 +291,32 @@ class Backend : public OwnMemory<T> {
           ops::softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
         });
     }
+  }
+
+  /// Samples whose statistics are one part of a batch's, where a chunk has so many.
+  static constexpr int norm_chunk(int, int chunk) { return chunk; }
+  /// The most parts that a batch of up to n samples has.
+  static constexpr int norm_parts(int n, int chunk) { return (n + chunk - 1) / chunk; }
+  /// A chunk's part of a norm's statistics; of the sums that its way back needs, after dy was taken back through the
+  /// chain, in place.
+  template <class D>
+  void norm_measure(Slice s, D d, const T* x, T* parts, int chunk) {
+    host::norm_measure(d, s.count(), x, parts + std::ptrdiff_t(chunk) * 2 * d.get().features());
+  }
+  template <class D, class Chain>
+  void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int chunk,
+                 const Chain& chain, Draw draw) {
+    host::norm_sums(d, s.first, s.count(), x, state, dy, parts + std::ptrdiff_t(chunk) * 2 * d.get().features(), chain,
+                    draw);
+  }
+  /// dx from the dy that norm_sums() left and the sums over the whole batch.
+  template <class D, class Under>
+  void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx, const Under&, Draw) {
+    samples(s, [&](int sample, int) {
+      const Norm c = d.get();
+      const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size();
+      host::norm_backward(d, x + in, state, dy + std::ptrdiff_t(sample) * c.out_size(), dx + in);
+    });
   }
 
   /// dw, [kh][kw][ci][cols], and db (null: no bias) = the sum of `chunks` partial gradients that stand

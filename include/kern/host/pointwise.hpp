@@ -4,11 +4,11 @@
 
 namespace kern::host {
 
-/// Rows [first, last) of one sample.
+/// Rows [first, last) of one sample of a Pointwise or a Norm.
 template <class T, class D, class Chain>
 void pointwise_forward(D d, int sample, int first, int last, const T* x, T* y, const Chain& chain,
                        Draw draw) {
-  const Pointwise s = d.get();
+  const auto s = d.get();
   for (int channel = 0; channel < s.cols; channel += lanes<T>) {
     const Finish<T, 1, Chain> finish({sample, channel, s.c}, s.c, nullptr, chain, draw);
     for (int i = first; i < last; ++i)

@@ -4,12 +4,16 @@
 //   static constexpr Rule rule(Dims in)       what it makes of a sample's shape, or what is wrong
 //   static constexpr auto parameters          its parameters by PyTorch's names, layouts and initial distributions
 //   op<bool Flat>(std::uint32_t layer)        (pointwise layers) its op, from ops/
+//   static constexpr NormRates rates          (normalisations) eps and momentum
+//   static constexpr auto buffers             (normalisations) what is kept beside parameters and is not trained
 //   static std::string repr()                 PyTorch's text of it
 // Loops over elements stand in the backends, decisions about fusion in graph/plan.hpp.
 // clang-format on
 #pragma once
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "../core/mismatch.hpp"
@@ -39,6 +43,12 @@ enum class Lowering {
   pointwise,    // an op in the chain of the stage before it
   view,         // nothing
   softmax,      // a stage; its logarithm may be part of the loss
+  norm,         // a stage; in inference part of the one before it
+};
+
+/// A batch normalisation's numbers: see BatchNorm2d.
+struct NormRates {
+  double eps = 0, momentum = 0;
 };
 
 /// What a layer makes of a shape, and its geometry: filled in whether there is a fault or not.
@@ -51,13 +61,17 @@ struct Rule {
   bool logarithm = false;  // of a softmax
 };
 
-/// A parameter: its shape as PyTorch stores it. Initially U(-b, b) with b = 1 / sqrt(fan_in): what PyTorch's
-/// kaiming_uniform_(a = sqrt(5)) comes to.
+/// How a parameter begins: U(-b, b) with b = 1 / sqrt(fan_in), what PyTorch's kaiming_uniform_(a = sqrt(5)) comes
+/// to; or all 0, or all 1.
+enum class Initial { uniform, zero, one };
+
+/// A parameter: its shape as PyTorch stores it.
 struct Parameter {
   const char* name;
   std::array<int, 4> shape;
   int rank;
   int fan_in;
+  Initial initial = Initial::uniform;
   constexpr std::size_t size() const {
     std::size_t n = 1;
     for (int i = 0; i < rank; ++i) n *= std::size_t(shape[std::size_t(i)]);
@@ -85,10 +99,15 @@ constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding) {
   return r;
 }
 inline std::string pair_text(Size2 s) { return text("(", s.h, ", ", s.w, ")"); }
+/// As Python prints it: 1e-05, 0.1, 1.0.
 inline std::string number_text(double v) {
-  std::string s = std::to_string(v);
-  s.erase(s.find_last_not_of('0') + 1);
-  return s.back() == '.' ? s + "0" : s;
+  char digits[32];
+  for (int n = 1; n <= 17; ++n) {
+    std::snprintf(digits, sizeof digits, "%.*g", n, v);
+    if (std::strtod(digits, nullptr) == v) break;
+  }
+  const std::string s = digits;
+  return s.find_first_of(".en") == std::string::npos ? s + ".0" : s;
 }
 }  // namespace detail
 }  // namespace nn

@@ -1,6 +1,7 @@
 // All layers.
 #pragma once
 #include "avg_pool2d.hpp"
+#include "batch_norm.hpp"
 #include "conv2d.hpp"
 #include "dropout.hpp"
 #include "elu.hpp"

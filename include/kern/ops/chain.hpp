@@ -90,4 +90,10 @@ struct Chain<First, Rest...> {
   static constexpr Chain of(First f, Rest... r) { return {f, Chain<Rest...>::of(r...)}; }
 };
 
+/// First, then the chain.
+template <class First, class... Rest>
+constexpr Chain<First, Rest...> put_before(const First& first, const Chain<Rest...>& chain) {
+  return {first, chain};
+}
+
 }  // namespace kern::ops

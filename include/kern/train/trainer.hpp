@@ -104,6 +104,7 @@ class Trainer
         },
         [&] {
           e.template backward<trained>(n);
+          e.template track<trained>(n);
           optimizer_.update(backend, e.parameters(), e.gradients(), state_);
         });
     if (!std::isfinite(loss)) refuse(images, n, loss);

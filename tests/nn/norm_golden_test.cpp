@@ -1,0 +1,88 @@
+// Batch normalisation against PyTorch's: a training pass both ways, the running statistics after it, and inference with
+// these, where norms are folded into what stands before them.
+#include "layers_golden.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+using namespace kern::testing;
+
+namespace {
+
+/// As for layers; but a bias before a norm has a gradient of 0, the sum of terms that are not: how far float goes there
+/// PyTorch's own float pass says, which had them in another order.
+template <class T>
+void check(const GoldenCase& c, const std::string& name, const std::vector<T>& v) {
+  CAPTURE(name);
+  const GoldenArray& g = golden_array(c, name);
+  const double error = g.float_error * double(std::numeric_limits<T>::epsilon()) /
+                       double(std::numeric_limits<float>::epsilon());
+  const double most = std::max(8 * error, layer_roundings * unit_of<T>(g));
+  check_within(g, v, most, most * double(g.count));
+}
+
+template <class Net, class In, class T>
+std::vector<T> check_norms_in(const char* name, int batch, int threads) {
+  CAPTURE(name);
+  const GoldenCase& c = golden("norms.txt", name);
+  Model<Net, In, TestDevice, T> model{Seed{0}, test_device(threads)};
+  fill(model);
+  auto& e = model.executor();
+  using Executor = std::remove_reference_t<decltype(e)>;
+  const auto x = formula_array<T>(1, std::size_t(batch * model.plan().input.size()));
+  const auto dy = formula_array<T>(2, std::size_t(batch * model.plan().output().size()));
+  std::vector<T> y(dy.size()), dx(x.size()), all;
+
+  model.read_output(e.forward(x.data(), batch, Draw{Seed{0}, 0, true}), batch, y.data());
+  check(c, "y", y);
+  set_output_gradient(model, batch, dy);
+  e.template backward<Executor::stages, true>(batch);
+  e.template track<Executor::stages>(batch);
+  e.parameters_changed();
+  e.input_gradient(batch, dx.data());
+  check(c, "dx", dx);
+  int k = 0;
+  for (const std::string& p : model.parameter_names()) {
+    check(c, "dp" + std::to_string(k++), model.gradient(p));
+    for (const T v : model.gradient(p)) all.push_back(v);
+  }
+  k = 0;
+  for (const std::string& b : model.buffer_names())
+    check(c, "b" + std::to_string(k++), model.buffer(b));
+  model.read_output(e.infer(x.data(), batch), batch, y.data());
+  check(c, "eval", y);
+  all.insert(all.end(), dx.begin(), dx.end());
+  all.insert(all.end(), y.begin(), y.end());
+  return all;
+}
+
+template <class In, class... Layers>
+void check_norms(const char* name, int batch) {
+  using Net = Sequential<Layers...>;
+  const auto one = check_norms_in<Net, In, float>(name, batch, 1);
+#ifndef KERN_TEST_FLOAT_ONLY
+  check_norms_in<Net, In, double>(name, batch, 2);
+  CHECK(check_norms_in<Net, In, float>(name, batch, 3) == one);
+  CHECK(check_norms_in<erase_shapes<Net>, In, float>(name, batch, 2) == one);
+#endif
+}
+
+}  // namespace
+
+TEST_CASE("norms behind convolutions and linear layers") {
+  check_norms<Input<2, 6, 7>, Conv2d<2, 5, 3>, BatchNorm2d<5>, ReLU, MaxPool2d<2>, Conv2d<5, 6, 2, 1, 1>,
+              BatchNorm2d<6, 1e-3, 0.3>, Flatten, Linear<54, 9>, BatchNorm1d<9>, Tanh, Linear<9, 4>>("norm_conv", 5);
+}
+
+TEST_CASE("a norm of the input, and of each element of an image") {
+  check_norms<Input<3, 4, 5>, BatchNorm2d<3>, ReLU, Flatten, BatchNorm1d<60, 1e-5, 0.1, Affine::off>, Linear<60, 4>>(
+      "norm_first", 7);
+}
+
+TEST_CASE("norms before padding, without parameters, with ops that need their input") {
+  check_norms<Input<3, 6, 5>, Conv2d<3, 4, 3>, ReLU, BatchNorm2d<4, 1e-5, 0.1, Affine::off>, GELU<>,
+              Conv2d<4, 3, 3, 1, 1, Bias::off>, BatchNorm2d<3>>("norm_pad", 3);
+}
+
+TEST_CASE("norms of flat inputs alone") {
+  check_norms<Input<6>, BatchNorm1d<6>, Linear<6, 5, Bias::off>, BatchNorm1d<5>, SiLU>("norm_flat", 4);
+}
