@@ -1,5 +1,5 @@
-// Batch normalisation against PyTorch's: a training pass both ways, the running statistics after it, and inference with
-// these, where norms are folded into what stands before them.
+// Batch normalisation against PyTorch's: a training pass both ways, the running statistics after it, and
+// inference with these, where norms are folded into what stands before them.
 #include "layers_golden.hpp"
 
 using namespace kern;
@@ -8,8 +8,8 @@ using namespace kern::testing;
 
 namespace {
 
-/// As for layers; but a bias before a norm has a gradient of 0, the sum of terms that are not: how far float goes there
-/// PyTorch's own float pass says, which had them in another order.
+/// As for layers; but a bias before a norm has a gradient of 0, the sum of terms that are not: how far float
+/// goes there PyTorch's own float pass says, which had them in another order.
 template <class T>
 void check(const GoldenCase& c, const std::string& name, const std::vector<T>& v) {
   CAPTURE(name);
@@ -46,8 +46,7 @@ std::vector<T> check_norms_in(const char* name, int batch, int threads) {
     for (const T v : model.gradient(p)) all.push_back(v);
   }
   k = 0;
-  for (const std::string& b : model.buffer_names())
-    check(c, "b" + std::to_string(k++), model.buffer(b));
+  for (const std::string& b : model.buffer_names()) check(c, "b" + std::to_string(k++), model.buffer(b));
   model.read_output(e.infer(x.data(), batch), batch, y.data());
   check(c, "eval", y);
   all.insert(all.end(), dx.begin(), dx.end());
@@ -70,12 +69,13 @@ void check_norms(const char* name, int batch) {
 
 TEST_CASE("norms behind convolutions and linear layers") {
   check_norms<Input<2, 6, 7>, Conv2d<2, 5, 3>, BatchNorm2d<5>, ReLU, MaxPool2d<2>, Conv2d<5, 6, 2, 1, 1>,
-              BatchNorm2d<6, 1e-3, 0.3>, Flatten, Linear<54, 9>, BatchNorm1d<9>, Tanh, Linear<9, 4>>("norm_conv", 5);
+              BatchNorm2d<6, 1e-3, 0.3>, Flatten, Linear<54, 9>, BatchNorm1d<9>, Tanh, Linear<9, 4>>(
+      "norm_conv", 5);
 }
 
 TEST_CASE("a norm of the input, and of each element of an image") {
-  check_norms<Input<3, 4, 5>, BatchNorm2d<3>, ReLU, Flatten, BatchNorm1d<60, 1e-5, 0.1, Affine::off>, Linear<60, 4>>(
-      "norm_first", 7);
+  check_norms<Input<3, 4, 5>, BatchNorm2d<3>, ReLU, Flatten, BatchNorm1d<60, 1e-5, 0.1, Affine::off>,
+              Linear<60, 4>>("norm_first", 7);
 }
 
 TEST_CASE("norms before padding, without parameters, with ops that need their input") {

@@ -129,8 +129,8 @@ struct Pointwise {
   KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
 };
 
-/// y = x * scale + shift, a scale and a shift for each channel or, with each_pixel, for each element of a sample: what
-/// a batch normalisation is once its statistics are known. The input has no border.
+/// y = x * scale + shift, a scale and a shift for each channel or, with each_pixel, for each element of a
+/// sample: what a batch normalisation is once its statistics are known. The input has no border.
 struct Norm {
   int h, w;
   int c, cols;             // channels; as stored, in x and y

@@ -19,6 +19,7 @@
 #include "elementwise.cuh"
 #include "grid.cuh"
 #include "memory.hpp"
+#include "norm.cuh"
 #include "pointwise.cuh"
 #include "recording.hpp"
 #include "softmax.cuh"
@@ -74,6 +75,7 @@ class Backend {
   static std::size_t scratch_size(const Dense& d, int n) { return sums_of_parts(d, n); }
   static std::size_t scratch_size(const Window&, int) { return 0; }
   static std::size_t scratch_size(const Pointwise&, int) { return 0; }
+  static std::size_t scratch_size(const Norm&, int) { return 0; }
   static std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements > scratch_.size()) scratch_ = allocate<T>(elements);
@@ -195,6 +197,14 @@ class Backend {
   void chunks(int n, int, F&& f) {
     f(Slice{0, n, 0}, 0);
   }
+  template <class F>
+  void each(int n, const F& f) {
+    launch("each_thread", each_thread<F>, grid_of(std::size_t(n)), where_, n, nullptr, f);
+  }
+  template <class F>
+  void each_if_finite(int n, const F& f) {
+    launch("each_thread", each_thread<F>, grid_of(std::size_t(n)), where_, n, loss_.data(), f);
+  }
   /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
   template <class F>
   double mean(int n, const F& row, const T* each) {
@@ -234,6 +244,11 @@ class Backend {
     } else if constexpr (std::is_same_v<Stage, Pointwise>) {
       launch("pointwise_forward", pointwise_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n,
              p.x, p.y, chain, draw);
+    } else if constexpr (std::is_same_v<Stage, Norm>) {
+      const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, c.feature_step()};
+      const auto all = ops::put_before(scaled, chain);
+      launch("norm_forward", pointwise_forward<T, D, std::remove_const_t<decltype(all)>>,
+             pointwise_grid(c, n), where_, d, s.first, n, p.x, p.y, all, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where_, c, s.first, n, p,
              scratch_.data(), done_.data(), chain, draw);
@@ -297,6 +312,29 @@ class Backend {
         launch("softmax_backward", softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p, below,
                draw);
     }
+  }
+
+  static int norm_chunk(int n, int) { return gpu::norm_chunk(n); }
+  static int norm_parts(int n, int) { return std::min(n, most_norm_parts); }
+  template <class D>
+  void norm_measure(Slice s, D d, const T* x, T* parts, int) {
+    const int n = s.count();
+    launch("norm_measure", gpu::norm_measure<T>, norm_grid<T>(d.get(), n), where_, d.get(), n,
+           gpu::norm_chunk(n), x, parts);
+  }
+  template <class D, class Chain>
+  void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int,
+                 const Chain& chain, Draw at) {
+    const int n = s.count();
+    launch("norm_sums", gpu::norm_sums<T, Chain>, norm_grid<T>(d.get(), n), where_, d.get(), s.first, n,
+           gpu::norm_chunk(n), x, state, dy, parts, chain, by_block(at));
+  }
+  template <class D, class Under>
+  void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx,
+                     const Under& below, Draw at) {
+    const int n = s.count();
+    launch("norm_backward", gpu::norm_backward<T, Under>, pointwise_grid(d.get(), n), where_, d.get(),
+           s.first, n, x, state, dy, dx, below, by_block(at));
   }
 
   /// All contractions' parts are added in one go, by finish_gather().

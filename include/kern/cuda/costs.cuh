@@ -59,6 +59,17 @@ struct Costs {
   static Works forward(const Pointwise& p, bool, bool, int n) {
     return {{"pointwise_forward", pointwise_grid(p, n), bytes(n, p.in_size()), bytes(n, p.in_size())}};
   }
+  static Works forward(const Norm& s, bool, bool, int n) {
+    const double size = bytes(n, s.in_size());
+    return {{"norm_measure", norm_grid<T>(s, n), size, norm_parts(s, n)},
+            {"each_thread", grid_of(std::size_t(s.features())), norm_parts(s, n), bytes(5, s.features())},
+            {"norm_forward", pointwise_grid(s, n), size + bytes(2, s.features()), size}};
+  }
+  /// Its running statistics.
+  static Works track(const Norm& s) {
+    return {
+        {"each_thread", grid_of(std::size_t(s.features())), bytes(4, s.features()), bytes(2, s.features())}};
+  }
   static Works forward(const Dense& d, bool bias, bool, int n) {
     const int parts = parts_of_sum(d, n);
     const double sums = parts > 1 ? bytes(parts, n, d.cols) : 0;
@@ -101,6 +112,15 @@ struct Costs {
     const double size = bytes(n, p.in_size());  // x also serves the ops of the stage below
     return {{"pointwise_backward", pointwise_grid(p, n), 2 * size, size}};
   }
+  static Works backward(const Norm& s, bool bias, bool data_gradient, const Under&, int n) {
+    const double size = bytes(n, s.in_size());
+    Works w{{"norm_sums", norm_grid<T>(s, n), 2 * size + bytes(4, s.features()), size + norm_parts(s, n)},
+            {"each_thread", grid_of(std::size_t(s.features())), norm_parts(s, n) + bytes(2, s.features()),
+             bytes(bias ? 4 : 2, s.features())}};
+    if (data_gradient)
+      w.push_back({"norm_backward", pointwise_grid(s, n), 2 * size + bytes(4, s.features()), size});
+    return w;
+  }
   static Works backward(const Dense& d, bool bias, bool data_gradient, const Under&, int n) {
     const double x = bytes(n, d.k);  // for dw, and where dx goes back through the stage below
     return {{"dense_backward", backward_grid<T>(d, data_gradient, n),
@@ -140,6 +160,9 @@ struct Costs {
 
  private:
   static double bytes(double a, double b = 1, double c = 1) { return a * b * c * sizeof(T); }
+  static double norm_parts(const Norm& s, int n) {
+    return bytes(2 * ceil_div(n, norm_chunk(n)), s.features());
+  }
   static double indices(int n, double each) { return n * each * sizeof(WindowIndex); }
   template <class D>
   static double weights(const D& d, bool bias) {

@@ -19,6 +19,13 @@ __global__ void store_input(Entry e, int n, const T* samples, T* x) {
   x[item] = inside ? samples[std::ptrdiff_t(sample) * e.size() + (channel * e.h + row) * e.w + column] : T(0);
 }
 
+/// f(i) for each i < n; where there is a loss, only if that is finite.
+template <class F>
+__global__ void each_thread(int n, const double* loss, F f) {
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n && (!loss || isfinite(*loss))) f(i);
+}
+
 /// row(i) for each i < n, which sets each[i]; *mean = their mean. One block.
 inline constexpr int mean_threads = 256;
 template <class T, class F>

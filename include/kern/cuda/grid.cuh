@@ -8,6 +8,7 @@
 #include "dense.cuh"
 #include "elementwise.cuh"
 #include "launch.cuh"
+#include "norm.cuh"
 #include "tile.hpp"
 
 namespace kern::gpu {
@@ -69,8 +70,21 @@ Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
 inline Grid forward_grid(const Window& w, int n) {
   return items_grid(n, w.out_h(), w.out_w(), w.cols / vec_size);
 }
-/// pointwise_forward, pointwise_backward.
-inline Grid pointwise_grid(const Pointwise& p, int n) { return items_grid(n, p.h, p.w, p.cols / vec_size); }
+/// pointwise_forward, pointwise_backward; of a Norm also norm_backward.
+template <class Stage>
+Grid pointwise_grid(const Stage& s, int n) {
+  return items_grid(n, s.h, s.w, s.cols / vec_size);
+}
+/// A batch's statistics come in parts of so many samples.
+inline constexpr int most_norm_parts = 64;
+inline int norm_chunk(int n) { return ceil_div(n, most_norm_parts); }
+/// norm_measure, norm_sums.
+template <class T>
+Grid norm_grid(const Norm& s, int n) {
+  return {
+      dim3(unsigned(ceil_div(s.features(), norm_groups * vec_size)), unsigned(ceil_div(n, norm_chunk(n)))),
+      dim3(norm_groups * norm_rows), norm_shared<T>};
+}
 /// dense_forward.
 template <class T>
 Grid forward_grid(const Dense& d, int n) {

@@ -4,11 +4,12 @@
 
 namespace kern::gpu {
 
-/// Where a thread's elements stand.
+/// Where a thread's elements of a Pointwise or a Norm stand.
 struct PointwiseItem {
   int channel, pixel, sample;
   std::ptrdiff_t in, out;  // from the first sample on
-  __device__ PointwiseItem(const Pointwise& s) {
+  template <class Stage>
+  __device__ explicit PointwiseItem(const Stage& s) {
     const int groups = s.cols / vec_size;
     const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
     channel = int(item % groups) * vec_size;
@@ -23,7 +24,7 @@ struct PointwiseItem {
 template <class T, class D, class Chain>
 __global__ void pointwise_forward(D d, int first, int n, const T* x, T* y, Chain chain, StepDraw at_step) {
   const Draw draw = at_step;
-  const Pointwise s = d.get();
+  const auto s = d.get();
   const PointwiseItem at(s);
   if (at.sample >= n) return;
   Vec<T> v = load(x + at.in);

@@ -28,8 +28,8 @@ class Executor {
       make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>, In::is_static);
   static constexpr int stages = structure.stages, chunked = structure.chunked;
   /// The same for inference.
-  static constexpr auto inference = make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>,
-                                                   In::is_static, Mode::inference);
+  static constexpr auto inference = make_plan<Net>(In::is_static ? In::dims : In::any_dims,
+                                                   layout_of<Backend>, In::is_static, Mode::inference);
   using PlanType = std::remove_const_t<decltype(structure)>;
 
   template <class Device>
@@ -37,7 +37,7 @@ class Executor {
       : plan_(plan_for<Mode::training>(in)), inference_(plan_for<Mode::inference>(in)), backend_(device) {
     if (plan_.fault.kind != Mismatch::none) return;
     parameters_ = backend_.template allocate<T>(plan_.stored);
-    if (normalises) {
+    if constexpr (normalises) {
       buffers_ = backend_.template allocate<T>(plan_.buffers);
       norm_state_ = backend_.template allocate<T>(ops::NormState<T>::size(int(plan_.buffers / 2)));
     }
@@ -112,18 +112,19 @@ class Executor {
     const int threads = backend_.threads();
     if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
       backend_.load(plan_.entry(), samples, inner_x_.data(), n);
-      each<0, alone>([&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
+      each<0, alone>(
+          [&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
     } else {
       backend_.chunks(n, inference_chunk(), [&](Slice s, int) {
         T* x = inner_x_.data() + std::size_t(s.worker * inference_chunk()) * std::size_t(plan_.input_size());
-        T* whole =
-            alone == 0 ? inner_x_.data() + std::size_t(s.first) * std::size_t(plan_.input_size()) : x;
+        T* whole = alone == 0 ? inner_x_.data() + std::size_t(s.first) * std::size_t(plan_.input_size()) : x;
         backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()), whole,
                       s.count());
         each<0, alone>([&]<int I>() { run.template operator()<I>(s, x); });
       });
     }
-    each<alone, all>([&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
+    each<alone, all>(
+        [&]<int I>() { run.template operator()<I>(Slice{0, n, Slice::whole}, inner_x_.data()); });
     return inferred<all - 1>(0, 0);
   }
 
@@ -154,7 +155,8 @@ class Executor {
           if constexpr (G == 0 && !Backend::whole_batches)
             backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
                           x<0>(s.first), s.count());
-          each<first, last>([&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
+          each<first, last>(
+              [&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
           if constexpr (is_norm(last) && last < most) measure<last>(s, chunk);
         });
       if constexpr (is_norm(last) && last < most) finish_measure<last>(n);
@@ -206,7 +208,8 @@ class Executor {
       constexpr int most = std::min(chunked, Stages);
       const auto into = [&]<int I>(Slice s) -> T* {
         if constexpr (I > 0) return dy<I - 1>(s.worker, s.first);
-        if constexpr (InputGradient) return dx_.data() + std::size_t(s.first) * std::size_t(plan_.input_size());
+        if constexpr (InputGradient)
+          return dx_.data() + std::size_t(s.first) * std::size_t(plan_.input_size());
         return nullptr;
       };
       each_down<groups, 0>([&]<int G>() {
@@ -215,12 +218,14 @@ class Executor {
         if constexpr (first < most || G == 0)
           backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
             T* partial = partials_.data() + std::size_t(chunk) * partial_size_;
-            if constexpr (!Backend::whole_batches && last == most) backend_.zero(partial, partial_size_);
+            if constexpr (!Backend::whole_batches)
+              if (last == most) backend_.zero(partial, partial_size_);
             if constexpr (last < most && (last > 0 || InputGradient))
               norm_backward<last>(s, into.template operator()<last>(s));
             each_down<last, first + sums_first>([&]<int I>() {
-              backward<I, (I > 0 || InputGradient)>(s, dy<I>(s.worker, s.first), into.template operator()<I>(s),
-                                                    partial + partial_at_[I], nullptr);
+              backward<I, (I > 0 || InputGradient)>(s, dy<I>(s.worker, s.first),
+                                                    into.template operator()<I>(s), partial + partial_at_[I],
+                                                    nullptr);
             });
             if constexpr (sums_first) sums<first>(s, chunk);
           });
@@ -242,9 +247,9 @@ class Executor {
       if constexpr (is_norm(I)) {
         const Norm d = numbers<I>();
         T* const running = buffers_.data() + plan_.stage[I].buffers;
-        backend_.each_if_finite(d.features(),
-                                ops::TrackNorm<T>{norm_state<I>(), plan_.stage[I].rates.momentum,
-                                                  double(n) * d.positions(), running, running + d.features()});
+        backend_.each_if_finite(
+            d.features(), ops::TrackNorm<T>{norm_state<I>(), plan_.stage[I].rates.momentum,
+                                            double(n) * d.positions(), running, running + d.features()});
       }
     });
   }
@@ -337,8 +342,7 @@ class Executor {
       return all;
     } else {
       auto few = all_dyn<std::remove_const_t<decltype(all)>>();
-      if constexpr (stage.kind == Kind::contraction)
-        few.pool_h = all.pool_h, few.pool_w = all.pool_w;
+      if constexpr (stage.kind == Kind::contraction) few.pool_h = all.pool_h, few.pool_w = all.pool_w;
       if constexpr (stage.kind == Kind::window) few.pooling = all.pooling;
       if constexpr (stage.kind == Kind::norm) few.each_pixel = all.each_pixel;
       return few;
@@ -403,7 +407,9 @@ class Executor {
   }
 
   // Norms.
-  static constexpr bool is_norm(int stage) { return stage < stages && structure.stage[std::size_t(stage)].kind == Kind::norm; }
+  static constexpr bool is_norm(int stage) {
+    return stage < stages && structure.stage[std::size_t(stage)].kind == Kind::norm;
+  }
   /// Groups of the stages before `chunked`: each but the first begins with a norm.
   static constexpr int groups = [] {
     int n = 1;
@@ -450,8 +456,8 @@ class Executor {
   }
   template <int I>
   void sums(Slice s, int chunk) {
-    backend_.norm_sums(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first), norm_parts_.data(),
-                       chunk, chain<I>(), draw_);
+    backend_.norm_sums(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first),
+                       norm_parts_.data(), chunk, chain<I>(), draw_);
   }
   template <int I>
   void finish_sums(int n) {
@@ -462,15 +468,16 @@ class Executor {
   }
   template <int I>
   void norm_backward(Slice s, T* dx) {
-    backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first), dx, below<I>(),
-                           draw_);
+    backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first), dx,
+                           below<I>(), draw_);
   }
 
   // Inference.
   template <int I>
   void infer(Slice s, const T* x, T* y) {
-    backend_.forward(s, descriptor<I, Mode::inference>(), ForwardPass<T>{x, inference_weights<I>(), y, nullptr},
-                     chain<I, Mode::inference>(), Draw{});
+    backend_.forward(s, descriptor<I, Mode::inference>(),
+                     ForwardPass<T>{x, inference_weights<I>(), y, nullptr}, chain<I, Mode::inference>(),
+                     Draw{});
   }
   /// Inference stage I's stage in training.
   static constexpr int trained_as(int i) {
@@ -518,15 +525,16 @@ class Executor {
         const int features = int(s.kind == Kind::norm ? s.norm.features() : s.cols());
         const auto state = norm_state(s, features);
         const T* const running = buffers_.data() + s.buffers;
-        backend_.each(features, ops::RestoreNorm<T>{
-                                    running, running + features,
-                                    norm_scale(s, s.kind == Kind::norm ? s.weight : s.norm_weight, features), state});
+        backend_.each(features,
+                      ops::RestoreNorm<T>{
+                          running, running + features,
+                          norm_scale(s, s.kind == Kind::norm ? s.weight : s.norm_weight, features), state});
         if constexpr (known.folded >= 0) {
           T* const folded = own_.data() + own_at_[I];
           backend_.each(d.weight_size() + d.cols,
                         ops::FoldNorm<T>{parameters_.data() + s.weight,
-                                         s.has_bias ? parameters_.data() + s.bias : nullptr, state, d.weight_size(),
-                                         d.cols, folded, folded + d.weight_size()});
+                                         s.has_bias ? parameters_.data() + s.bias : nullptr, state,
+                                         d.weight_size(), d.cols, folded, folded + d.weight_size()});
         }
       }
       if constexpr (has_own_weights(I))
@@ -553,11 +561,11 @@ class Executor {
       return Below<decltype(descriptor<I - 1>()), decltype(fused_chain<I - 1>())>{descriptor<I - 1>(),
                                                                                   fused_chain<I - 1>()};
   }
-  /// The ops that go back from stage I's output alone: a pointwise stage takes dy back itself, from its
-  /// input.
+  /// The ops that go back from stage I's output alone: a pointwise stage or a norm takes dy back itself, from
+  /// its input.
   template <int I>
   static constexpr auto fused_chain() {
-    if constexpr (structure.stage[I].kind == Kind::pointwise)
+    if constexpr (structure.stage[I].kind == Kind::pointwise || structure.stage[I].kind == Kind::norm)
       return ops::Chain<>{};
     else
       return chain<I>();
@@ -617,7 +625,7 @@ class Executor {
     y_ = backend_.template allocate<T>(count * plan_.activations);
     argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
     dy_ = backend_.template allocate<T>(count * plan_.outer_gradients);
-    if (normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
+    if constexpr (normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
     partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
                                               partial_size_);
     dx_ = Memory<T>();

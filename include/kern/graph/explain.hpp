@@ -95,13 +95,14 @@ std::string explain() {
                   graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)), "B");
     out += text("\n  ends here: ", graph::boundary_text(s.boundary), "\n");
   }
-  constexpr auto inference = graph::make_plan<Net>(In::dims, graph::layout_of<typename Device::template Backend<T>>, true,
-                                                   graph::Mode::inference);
+  constexpr auto inference = graph::make_plan<Net>(
+      In::dims, graph::layout_of<typename Device::template Backend<T>>, true, graph::Mode::inference);
   if (inference.stages < p.stages) out += text("\nin inference ", inference.stages, " stages\n");
   for (int i = 0; i < inference.stages; ++i) {
     const graph::Stage& s = inference.stage[std::size_t(i)];
     const auto name = [](int layer) { return nn::layer_paths<Net>[std::size_t(layer)].text; };
-    if (s.folded >= 0) out += text("  ", name(s.folded), " is folded into the weights of ", name(s.anchor), "\n");
+    if (s.folded >= 0)
+      out += text("  ", name(s.folded), " is folded into the weights of ", name(s.anchor), "\n");
   }
   return text(out, "\nforward moves ", graph::in_units(moved), "B of activations a sample",
               p.chunked > 0

@@ -59,6 +59,9 @@ class Launches {
       if (s.kind == Kind::contraction) gathered.insert(gathered.begin(), s.contraction);
     }
     add(Part::gather, -1, Costs::gather(gathered));
+    for (int i = 0; i < trained; ++i)
+      if (p_.stage[std::size_t(i)].kind == Kind::norm)
+        add(Part::update, i, Costs::track(p_.stage[std::size_t(i)].norm));
     add(Part::update, -1, Costs::update(p_.stored));
     return all;
   }
@@ -83,7 +86,7 @@ class Launches {
   }
   static bool any_op(int stage, bool (*is)(const LayerTraits&)) {
     const Stage& s = p_.stage[std::size_t(stage)];
-    if (s.kind == Kind::pointwise) return false;
+    if (s.kind == Kind::pointwise || s.kind == Kind::norm) return false;
     for (int l = s.first; l < s.last; ++l) {
       const LayerTraits& t = detail::Traits<nn::flat_layers<Net>>::value[std::size_t(l)];
       if (t.lowers_to == nn::Lowering::pointwise && is(t)) return true;

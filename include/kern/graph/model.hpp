@@ -195,8 +195,8 @@ class Model
     set_parameter(name, v.data(), v.size());
   }
 
-  /// What layers keep beside their parameters and don't train, by PyTorch's names: "bn1.running_mean". Errors as for
-  /// parameters.
+  /// What layers keep beside their parameters and don't train, by PyTorch's names: "bn1.running_mean". Errors
+  /// as for parameters.
   static std::vector<std::string> buffer_names() {
     std::vector<std::string> names;
     for (const auto& s : graph::buffer_slots<Net>) names.emplace_back(s.name.text, s.name.size);
@@ -210,13 +210,15 @@ class Model
     const graph::ParameterSlot& s = buffer_slot(name);
     std::vector<T> v(std::size_t(s.parameter.size()));
     const T* const from = executor_.buffers_on_host();
-    graph::each_buffer_element(s, norm_of(s), [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
+    graph::each_buffer_element(s, norm_of(s),
+                               [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
     return v;
   }
   void set_buffer(std::string_view name, const std::vector<T>& v) {
     const graph::ParameterSlot& s = buffer_slot(name);
     if (v.size() != s.parameter.size())
-      throw ShapeError(text("set_buffer(\"", name, "\"): expected ", s.parameter.size(), " values, got ", v.size()));
+      throw ShapeError(
+          text("set_buffer(\"", name, "\"): expected ", s.parameter.size(), " values, got ", v.size()));
     write_buffer(s, [&](std::size_t i) { return v[i]; });
   }
 
@@ -330,17 +332,21 @@ class Model
       if (n == name) return s;
       known += text(known.empty() ? "" : ", ", n);
     }
-    throw ArgumentError(text("no buffer is called \"", name, "\"; there are: ", known.empty() ? "none" : known));
+    throw ArgumentError(
+        text("no buffer is called \"", name, "\"; there are: ", known.empty() ? "none" : known));
   }
   const graph::Stage& norm_of(const graph::ParameterSlot& s) const {
     int i = 0;
-    while (plan().stage[std::size_t(i)].anchor != s.layer || plan().stage[std::size_t(i)].kind != graph::Kind::norm) ++i;
+    while (plan().stage[std::size_t(i)].anchor != s.layer ||
+           plan().stage[std::size_t(i)].kind != graph::Kind::norm)
+      ++i;
     return plan().stage[std::size_t(i)];
   }
   template <class F>
   void write_buffer(const graph::ParameterSlot& s, F value) {
     executor_.edit_buffers([&](T* all) {
-      graph::each_buffer_element(s, norm_of(s), [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
+      graph::each_buffer_element(s, norm_of(s),
+                                 [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
     });
   }
   template <class S>

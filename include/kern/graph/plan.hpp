@@ -77,12 +77,13 @@ struct Stage {
   int stored_in = 0;                 // channels in as stored
   std::size_t weight = 0, bias = 0;  // where they lie among the parameters
   std::size_t norm_weight = 0;       // of a folded norm: its weight, its bias behind
-  std::size_t buffers = 0;           // of a norm, folded or not: its running mean among all buffers, its variance behind
-  bool affine = false;               // that norm has a weight and a bias
-  std::size_t y = 0, argmax = 0;     // where its output lies in a sample's activations
-  std::size_t dy = 0;                // where the gradient of that lies: among the inner ones, or the outer ones
+  std::size_t buffers =
+      0;                // of a norm, folded or not: its running mean among all buffers, its variance behind
+  bool affine = false;  // that norm has a weight and a bias
+  std::size_t y = 0, argmax = 0;  // where its output lies in a sample's activations
+  std::size_t dy = 0;             // where the gradient of that lies: among the inner ones, or the outer ones
   bool inner_dy = false;
-  bool indexed = false;              // it has an argmax
+  bool indexed = false;  // it has an argmax
 
   constexpr int in_size() const {
     return kind == Kind::contraction ? contraction.in_size()
@@ -150,8 +151,8 @@ struct Stage {
   }
 };
 
-/// What a plan is for. In inference nothing goes back: norms are folded into the product before them, and no op
-/// needs anything for its derivative. Both have the same parameters in the same places.
+/// What a plan is for. In inference nothing goes back: norms are folded into the product before them, and no
+/// op needs anything for its derivative. Both have the same parameters in the same places.
 enum class Mode { training, inference };
 
 /// How a backend wants to have things.
@@ -174,7 +175,7 @@ struct Plan {
   std::size_t stored = 0;      // elements, with padding
   std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
   std::size_t inner_gradients = 0, outer_gradients = 0;  // of gradients, likewise, and of all others
-  std::size_t activations = 0, indices = 0;  // elements a sample, all stages
+  std::size_t activations = 0, indices = 0;              // elements a sample, all stages
   Fault fault{};
 
   /// How a sample of the input is stored.
@@ -223,7 +224,8 @@ namespace detail {
 template <int N>
 class Folder {
  public:
-  constexpr Folder(Dims in, Layout layout, Mode mode) : layout_(layout), mode_(mode), d_(in), image_(!in.flat) {
+  constexpr Folder(Dims in, Layout layout, Mode mode)
+      : layout_(layout), mode_(mode), d_(in), image_(!in.flat) {
     plan_.input = in;
   }
 
@@ -423,7 +425,8 @@ class Folder {
       current().norm = {d_.h, d_.w, d_.c, cols_, 0, 0, each_pixel};
       current().has_bias = l.has_bias;
       const int pixels_h = each_pixel ? d_.h : 1, pixels_w = each_pixel ? d_.w : 1;
-      current().param_h = pixels_h, current().param_w = pixels_w, current().param_in = 1, current().param_out = d_.c;
+      current().param_h = pixels_h, current().param_w = pixels_w, current().param_in = 1,
+      current().param_out = d_.c;
     }
     current().affine = l.parameters > 0;
     current().rates = l.rates;

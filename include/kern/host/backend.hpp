@@ -297,8 +297,8 @@ class Backend : public OwnMemory<T> {
   static constexpr int norm_chunk(int, int chunk) { return chunk; }
   /// The most parts that a batch of up to n samples has.
   static constexpr int norm_parts(int n, int chunk) { return (n + chunk - 1) / chunk; }
-  /// A chunk's part of a norm's statistics; of the sums that its way back needs, after dy was taken back through the
-  /// chain, in place.
+  /// A chunk's part of a norm's statistics; of the sums that its way back needs, after dy was taken back
+  /// through the chain, in place.
   template <class D>
   void norm_measure(Slice s, D d, const T* x, T* parts, int chunk) {
     host::norm_measure(d, s.count(), x, parts + std::ptrdiff_t(chunk) * 2 * d.get().features());
@@ -306,12 +306,13 @@ class Backend : public OwnMemory<T> {
   template <class D, class Chain>
   void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int chunk,
                  const Chain& chain, Draw draw) {
-    host::norm_sums(d, s.first, s.count(), x, state, dy, parts + std::ptrdiff_t(chunk) * 2 * d.get().features(), chain,
-                    draw);
+    host::norm_sums(d, s.first, s.count(), x, state, dy,
+                    parts + std::ptrdiff_t(chunk) * 2 * d.get().features(), chain, draw);
   }
   /// dx from the dy that norm_sums() left and the sums over the whole batch.
   template <class D, class Under>
-  void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx, const Under&, Draw) {
+  void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx,
+                     const Under&, Draw) {
     samples(s, [&](int sample, int) {
       const Norm c = d.get();
       const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size();

@@ -1,7 +1,7 @@
 // Passes of a batch normalisation over some samples. A register of features at a time.
 #pragma once
-#include "finish.hpp"
 #include "../ops/batch_norm.hpp"
+#include "finish.hpp"
 
 namespace kern::host {
 
@@ -30,8 +30,8 @@ void norm_measure(D d, int samples, const T* x, T* part) {
   }
 }
 
-/// dL/dy of `samples` samples -> dL/d(what the chain got), in place; its sums and those of its products with the
-/// normalised x: see NormParts.
+/// dL/dy of `samples` samples -> dL/d(what the chain got), in place; its sums and those of its products with
+/// the normalised x: see NormParts.
 template <class T, class D, class Chain>
 void norm_sums(D d, int first, int samples, const T* x, const ops::NormState<T>& state, T* dy, T* part,
                const Chain& chain, Draw draw) {
@@ -65,7 +65,8 @@ void norm_backward(D d, const T* x, const ops::NormState<T>& state, const T* dy,
   for (int pixel = 0; pixel < s.h * s.w; ++pixel)
     for (int channel = 0; channel < s.cols; channel += lanes<T>) {
       const int f = pixel * s.feature_step() + channel, e = pixel * s.cols + channel;
-      const vec<T> g = load(dy + s.out_origin() + pixel / s.w * s.out_pitch() + pixel % s.w * s.cols + channel);
+      const vec<T> g =
+          load(dy + s.out_origin() + pixel / s.w * s.out_pitch() + pixel % s.w * s.cols + channel);
       store(dx + e, load(state.scale + f) * (g - load(state.gradient_mean + f)) +
                         load(state.slope + f) * (load(x + e) - load(state.mean + f)));
     }

@@ -18,7 +18,8 @@ struct BatchNorm {
   static constexpr NormRates rates{Eps, Momentum};
   static constexpr auto parameters = [] {
     if constexpr (HasAffine == Affine::on)
-      return std::array{Parameter{"weight", {Features}, 1, 1, Initial::one}, Parameter{"bias", {Features}, 1, 1, Initial::zero}};
+      return std::array{Parameter{"weight", {Features}, 1, 1, Initial::one},
+                        Parameter{"bias", {Features}, 1, 1, Initial::zero}};
     else
       return no_parameters;
   }();
@@ -31,11 +32,11 @@ struct BatchNorm {
 };
 }  // namespace detail
 
-/// y = (x - mean) / sqrt(var + Eps) * weight + bias, a channel at a time: in training with mean and variance of the
-/// batch's elements of the channel, otherwise with running_mean and running_var. A training step makes of these
-/// (1 - Momentum) * itself + Momentum * the batch's, of the variance the unbiased one. Parameters: weight, bias
-/// (Features), if affine. In inference it is folded into the convolution before it. As in PyTorch, a batch with one
-/// element a channel can't be trained on.
+/// y = (x - mean) / sqrt(var + Eps) * weight + bias, a channel at a time: in training with mean and variance
+/// of the batch's elements of the channel, otherwise with running_mean and running_var. A training step makes
+/// of these (1 - Momentum) * itself + Momentum * the batch's, of the variance the unbiased one. Parameters:
+/// weight, bias (Features), if affine. In inference it is folded into the convolution before it. As in
+/// PyTorch, a batch with one element a channel can't be trained on.
 template <int Features, double Eps = 1e-5, double Momentum = 0.1, Affine HasAffine = Affine::on>
 struct BatchNorm2d : detail::BatchNorm<Features, Eps, Momentum, HasAffine> {
   static constexpr Rule rule(Dims d) {
@@ -46,7 +47,9 @@ struct BatchNorm2d : detail::BatchNorm<Features, Eps, Momentum, HasAffine> {
       r.fault = {Mismatch::norm_features, -1, d.c, Features};
     return r;
   }
-  static std::string repr() { return detail::BatchNorm<Features, Eps, Momentum, HasAffine>::repr("BatchNorm2d"); }
+  static std::string repr() {
+    return detail::BatchNorm<Features, Eps, Momentum, HasAffine>::repr("BatchNorm2d");
+  }
 };
 
 /// The same of a flat input, a feature at a time.
@@ -60,7 +63,9 @@ struct BatchNorm1d : detail::BatchNorm<Features, Eps, Momentum, HasAffine> {
       r.fault = {Mismatch::norm_features, -1, d.size(), Features};
     return r;
   }
-  static std::string repr() { return detail::BatchNorm<Features, Eps, Momentum, HasAffine>::repr("BatchNorm1d"); }
+  static std::string repr() {
+    return detail::BatchNorm<Features, Eps, Momentum, HasAffine>::repr("BatchNorm1d");
+  }
 };
 
 }  // namespace kern::nn

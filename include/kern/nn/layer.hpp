@@ -61,8 +61,8 @@ struct Rule {
   bool logarithm = false;  // of a softmax
 };
 
-/// How a parameter begins: U(-b, b) with b = 1 / sqrt(fan_in), what PyTorch's kaiming_uniform_(a = sqrt(5)) comes
-/// to; or all 0, or all 1.
+/// How a parameter begins: U(-b, b) with b = 1 / sqrt(fan_in), what PyTorch's kaiming_uniform_(a = sqrt(5))
+/// comes to; or all 0, or all 1.
 enum class Initial { uniform, zero, one };
 
 /// A parameter: its shape as PyTorch stores it.

@@ -1,5 +1,5 @@
-// Batch normalisation: what its passes over a batch's elements leave to do for each feature, and the op that applies
-// it. Sums over a batch come in parts, which are added in order.
+// Batch normalisation: what its passes over a batch's elements leave to do for each feature, and the op that
+// applies it. Sums over a batch come in parts, which are added in order.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -12,18 +12,24 @@ namespace kern::ops {
 /// What is known of a norm's features, an array each, one behind the other.
 template <class T>
 struct NormState {
-  T *scale, *shift;            // y = x * scale + shift
-  T *mean, *variance;          // of the batch; the variance is the biased one
-  T *inverse;                  // 1 / sqrt(variance + eps)
-  T *gradient_mean, *slope;    // dx = scale * (g - gradient_mean) + slope * (x - mean), g = dL/dy
+  T *scale, *shift;          // y = x * scale + shift
+  T *mean, *variance;        // of the batch; the variance is the biased one
+  T* inverse;                // 1 / sqrt(variance + eps)
+  T *gradient_mean, *slope;  // dx = scale * (g - gradient_mean) + slope * (x - mean), g = dL/dy
   static constexpr std::size_t size(int features) { return 7 * std::size_t(features); }
   NormState() = default;
   NormState(T* at, int features)
-      : scale(at), shift(at + features), mean(at + 2 * features), variance(at + 3 * features),
-        inverse(at + 4 * features), gradient_mean(at + 5 * features), slope(at + 6 * features) {}
+      : scale(at),
+        shift(at + features),
+        mean(at + 2 * features),
+        variance(at + 3 * features),
+        inverse(at + 4 * features),
+        gradient_mean(at + 5 * features),
+        slope(at + 6 * features) {}
 };
 
-/// Two numbers a feature for each part of a batch: part p's first ones from p * 2 * features on, then its second ones.
+/// Two numbers a feature for each part of a batch: part p's first ones from p * 2 * features on, then its
+/// second ones.
 template <class T>
 struct NormParts {
   const T* at;
@@ -35,7 +41,9 @@ struct NormParts {
     const int left = n - part * chunk;
     return double(left < chunk ? left : chunk) * positions;
   }
-  KERN_HOST_DEVICE double first(int part, int f) const { return double(at[std::ptrdiff_t(part) * 2 * features + f]); }
+  KERN_HOST_DEVICE double first(int part, int f) const {
+    return double(at[std::ptrdiff_t(part) * 2 * features + f]);
+  }
   KERN_HOST_DEVICE double second(int part, int f) const {
     return double(at[(std::ptrdiff_t(part) * 2 + 1) * features + f]);
   }
@@ -47,16 +55,17 @@ struct NormScale {
   const T *weight, *bias;
   double eps;
   KERN_HOST_DEVICE void operator()(const NormState<T>& s, int f, double mean, double variance) const {
-    const double inverse = 1 / std::sqrt(variance + eps), scale = weight ? double(weight[f]) * inverse : inverse;
+    const double inverse = 1 / std::sqrt(variance + eps),
+                 scale = weight ? double(weight[f]) * inverse : inverse;
     s.inverse[f] = T(inverse);
     s.scale[f] = T(scale);
     s.shift[f] = T((bias ? double(bias[f]) : 0) - mean * scale);
   }
 };
 
-/// The batch's mean and variance from those of its parts (their means, and their sums of squared distances from them):
-/// the formula for two sets of T. F. Chan, G. H. Golub and R. J. LeVeque, Updating formulae and a pairwise algorithm
-/// for computing sample variances, 1979.
+/// The batch's mean and variance from those of its parts (their means, and their sums of squared distances
+/// from them): the formula for two sets of T. F. Chan, G. H. Golub and R. J. LeVeque, Updating formulae and a
+/// pairwise algorithm for computing sample variances, 1979.
 template <class T>
 struct MeasureNorm {
   NormParts<T> parts;
@@ -76,8 +85,8 @@ struct MeasureNorm {
   }
 };
 
-/// What the way back needs of a feature, from the sums of g and of g * (x - mean) / sqrt(variance + eps), which are also
-/// the gradients of bias and weight.
+/// What the way back needs of a feature, from the sums of g and of g * (x - mean) / sqrt(variance + eps),
+/// which are also the gradients of bias and weight.
 template <class T>
 struct NormGradient {
   NormParts<T> parts;
@@ -115,8 +124,8 @@ struct RestoreNorm {
   KERN_HOST_DEVICE void operator()(int f) const { scale(state, f, double(mean[f]), double(variance[f])); }
 };
 
-/// The weight and bias of a product with a norm behind it, from the product's own: element i of the weight, then of the
-/// bias.
+/// The weight and bias of a product with a norm behind it, from the product's own: element i of the weight,
+/// then of the bias.
 template <class T>
 struct FoldNorm {
   const T *weight, *bias;  // the latter may be null
@@ -141,7 +150,8 @@ KERN_HOST_DEVICE V loaded(const T* p) {
 }
 }  // namespace detail
 
-/// y = x * scale + shift, for each channel or, EachPixel, each element of a sample (`step` from one pixel to the next).
+/// y = x * scale + shift, for each channel or, EachPixel, each element of a sample (`step` from one pixel to
+/// the next).
 template <class T, bool EachPixel>
 struct ScaleShift {
   const T *scale, *shift;
