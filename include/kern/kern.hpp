@@ -4,6 +4,7 @@
 #include "data/device_loader.hpp"
 #include "data/loader.hpp"
 #include "data/mnist.hpp"
+#include "data/synthetic.hpp"
 #include "data/transforms.hpp"
 #include "graph/explain.hpp"
 #include "graph/facts.hpp"
