@@ -1,34 +1,28 @@
-// The trainer behind `./dev train`: LeNet on MNIST, with options.
+// The program behind `./dev train`: which trainer, and its options.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
-#include <kern/cuda/cuda.hpp>
-#include <kern/io/gzip.hpp>
-#include <kern/kern.hpp>
+#include <cstring>
+#include <kern/core/error.hpp>
 #include <limits>
 #include <string>
-#include <type_traits>
 
-#include "progress.hpp"
-
-using namespace kern;
-using namespace kern::nn;
-
-using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", Conv2d<16, 32, 3>>, ReLU,  //
-                         MaxPool2d<2>, Dropout2d<0.25>, Flatten,                                           //
-                         Named<"fc1", Linear<4608, 128>>, ReLU, Dropout<0.5>, Named<"fc2", Linear<128, 10>>,
-                         LogSoftmax>;
-using Image = Input<1, 28, 28>;
+#include "trainers.hpp"
 
 namespace {
 
-struct Options {
-  std::string data = KERN_EXAMPLES_DATA, device = "auto";
-  int epochs = 20, batch_size = 64, threads = 0;
-  double lr = 0.03,
-         momentum = 0.9;  // for the 10,000 images that ship; the full set does well with 0.01 and 0.5
-  std::uint64_t seed = 0;
-  bool explain = false;
+struct TrainerProgram {
+  const char *name, *what, *data;
+  Options defaults;
+  void (*train)(const Options&);
+};
+
+const TrainerProgram programs[] = {
+    // lr and momentum: for the 10,000 images that ship; the full set does well with 0.01 and 0.5
+    {"mnist", "Trains LeNet on MNIST.", "folder with MNIST's four files, raw or .gz",
+     Options{.data = KERN_EXAMPLES_DATA, .epochs = 20, .lr = 0.03, .momentum = 0.9}, train_mnist},
+    {"cifar10", "Trains the net of PyTorch's best-known tutorial on CIFAR-10.",
+     "folder with CIFAR-10's binary version", Options{.data = KERN_DATA "/cifar10"}, train_cifar10},
 };
 
 /// A check that says what is wrong in plain words.
@@ -40,83 +34,58 @@ CLI::Validator number(Number least, Number most, const char* words) {
         const char* const end = input.data() + input.size();
         const auto [stop, error] = std::from_chars(input.data(), end, n);
         const bool good = error == std::errc{} && stop == end && n >= least && n <= most;
-        return good ? std::string() : text("expected ", words, ", got ", input);
+        return good ? std::string() : kern::text("expected ", words, ", got ", input);
       },
       "");
 }
 
-template <class Device>
-void train(const Options& o, const DeviceChoice& choice, const Device& device) {
-  const data::Compose transform{data::ToTensor{}, data::Normalize{0.1307f, 0.3081f}};
-  auto train = data::make_loader(device, data::Mnist{o.data, data::Split::train, io::read_gzip}, transform,
-                                 {.batch_size = o.batch_size, .shuffle = true, .seed = Seed{o.seed}});
-  auto test = data::make_loader(device, data::Mnist{o.data, data::Split::test, io::read_gzip}, transform,
-                                {.batch_size = 1000});
-  const std::size_t samples = train.dataset().size();
-
-  Model<LeNet, Image, Device> model{Seed{o.seed}, device};
-  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
-
-  std::printf("device: %s", choice.text.c_str());
-  if constexpr (std::is_same_v<Device, Host>)
-    std::printf(", %d thread%s, %d-bit vectors", model.threads(), model.threads() == 1 ? "" : "s",
-                8 * register_bytes);
-  std::printf("\n");
-  std::printf("data: %s, %zu training and %zu test images\n\n%s\n", o.data.c_str(), samples,
-              test.dataset().size(), summary<LeNet, Image>().c_str());
-  if (o.explain) {
-    if constexpr (std::is_same_v<Device, Host>)
-      std::printf("%s\n", explain<LeNet, Image>().c_str());
-    else
-      std::printf("%s\n", explain<LeNet, Image, Device>(o.batch_size).c_str());
-  }
-
-  Evaluation result;
-  for (int epoch = 1; epoch <= o.epochs; ++epoch) {
-    Progress progress(epoch, o.epochs, train.size(), samples);
-    double loss = 0;
-    std::size_t done = 0;
-    for (const auto& batch : train) {
-      loss += double(trainer.step(batch)) * double(batch.labels.size());
-      done += batch.labels.size();
-      progress.step(loss / double(done), done);
-    }
-    const double seconds = progress.seconds();
-    result = trainer.evaluate(test);
-    std::printf("epoch %d/%d  train loss %.4f  test loss %.4f  test accuracy %.4f  %.2f s  %.0f samples/s\n",
-                epoch, o.epochs, loss / double(done), result.loss, result.accuracy, seconds,
-                double(samples) / seconds);
-  }
-  std::printf("test accuracy: %.4f\n", result.accuracy);
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  Options o;
-  CLI::App app{"Trains LeNet on MNIST."};
+void add_options(CLI::App& app, const TrainerProgram& program, Options& o) {
   const auto count = number(1, 1'000'000, "a whole number from 1 to 1000000");
   const auto rate = number(0.0, std::numeric_limits<double>::max(), "a number from 0 on");
   app.option_defaults()->always_capture_default();
-  app.add_option("--data", o.data, "folder with MNIST's four files, raw or .gz");
+  app.add_option("--data", o.data, program.data);
+  if (program.train == train_cifar10)
+    app.add_flag("--synthetic", o.synthetic, "generated pictures of ten shapes in place of CIFAR-10");
   app.add_option("--epochs", o.epochs, "times through the training images")->check(count);
   app.add_option("--batch-size", o.batch_size, "images a step")->check(count);
   app.add_option("--lr", o.lr, "learning rate")->check(rate);
   app.add_option("--momentum", o.momentum, "of SGD")->check(rate);
   app.add_option("--seed", o.seed, "of parameters, order and dropout: the same seed, the same bits")
       ->check(number(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number from 0 to 18446744073709551615"));
+  app.add_option("--limit", o.limit, "images of each split, the first ones; 0: all")
+      ->check(number(0, 1'000'000'000, "a whole number from 0 to 1000000000"));
   app.add_option("--threads", o.threads, "0: all that the machine has")
       ->check(number(0, 1024, "a whole number from 0 to 1024"));
   app.add_option("--device", o.device, "auto (a GPU where CUDA works), cpu, cuda or cuda:N");
+  app.add_flag("--compare", o.compare, "train on the host, then on the GPU, and print both speeds");
+  app.add_option("--log-every", o.log_every, "steps from one loss to the next")->check(count);
+  app.add_option("--out", o.out,
+                 "folder for TensorBoard's curves and model.safetensors; empty: a new one under runs");
   app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who watches a file or a pipe sees each line at once
+  const TrainerProgram* program = &programs[0];
+  if (argc > 1 && argv[1][0] != '-') {
+    program = nullptr;
+    for (const TrainerProgram& p : programs)
+      if (std::strcmp(argv[1], p.name) == 0) program = &p;
+    if (!program) {
+      std::fprintf(stderr, "error: expected mnist or cifar10, got %s\n", argv[1]);
+      return 2;
+    }
+    ++argv, --argc;
+  }
+  Options o = program->defaults;
+  CLI::App app{program->what};
+  add_options(app, *program, o);
   CLI11_PARSE(app, argc, argv);
   try {
-    const DeviceChoice choice = choose_device(o.device);
-    on_device(choice, [&]<class Device>(Device device) {
-      if constexpr (std::is_same_v<Device, Host>) device.threads = o.threads;
-      train(o, choice, device);
-    });
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw Error("the output could not be written");
+    program->train(o);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw kern::Error("the output could not be written");
   } catch (const std::exception& e) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: %s\n", e.what());

@@ -1,4 +1,4 @@
-// An epoch's progress: a bar that redraws itself on a terminal, a few plain lines elsewhere.
+// An epoch's progress: on a terminal, a bar that redraws itself.
 #pragma once
 #include <unistd.h>
 
@@ -15,25 +15,22 @@ class Progress {
   /// After each step: `loss` is the mean of the epoch so far, `done` the samples seen.
   void step(double loss, std::size_t done) {
     ++step_;
-    const bool last = step_ == steps_;
     const double s = seconds();
-    if (terminal_ ? s - shown_ < 0.1 && !last : !last && step_ * 4 / steps_ == (step_ - 1) * 4 / steps_)
-      return;
+    if (!terminal_ || s - shown_ < 0.1) return;
     shown_ = s;
-    const double rate = double(done) / std::max(s, 1e-9), left = double(samples_ - done) / rate;
-    if (terminal_) {
-      constexpr int width = 24;
-      const int filled = int(width * step_ / steps_);
-      const std::string bar =
-          std::string(std::size_t(filled), '#') + std::string(std::size_t(width - filled), '.');
-      std::printf("\repoch %d/%d [%s] %zu/%zu  loss %.4f  %.0f samples/s  %.0f s left\033[K", epoch_, epochs_,
-                  bar.c_str(), step_, steps_, loss, rate, left);
-      if (last) std::printf("\r\033[K");
-    } else {
-      std::printf("epoch %d/%d  step %zu/%zu  loss %.4f  %.0f samples/s  %.0f s left\n", epoch_, epochs_,
-                  step_, steps_, loss, rate, left);
-    }
+    constexpr int width = 24;
+    const int filled = int(width * step_ / steps_);
+    const std::string bar =
+        std::string(std::size_t(filled), '#') + std::string(std::size_t(width - filled), '.');
+    const double rate = double(done) / std::max(s, 1e-9);
+    std::printf("\repoch %d/%d [%s] %zu/%zu  loss %.4f  %.0f images/s  %.0f s left\033[K", epoch_, epochs_,
+                bar.c_str(), step_, steps_, loss, rate, double(samples_ - done) / rate);
     std::fflush(stdout);
+  }
+  /// Makes room for a line; the next step draws the bar below it.
+  void clear() {
+    if (terminal_) std::printf("\r\033[K");
+    shown_ = -1;
   }
   /// Since the epoch began.
   double seconds() const {

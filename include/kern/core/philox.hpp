@@ -18,7 +18,14 @@ struct Seed {
 namespace random {
 
 /// What a random number is for: part of its key, so that no two uses share numbers.
-enum class Stream : std::uint32_t { init = 0, dropout = 1, shuffle = 2, tensor = 3, transform = 4, picture = 5 };
+enum class Stream : std::uint32_t {
+  init = 0,
+  dropout = 1,
+  shuffle = 2,
+  tensor = 3,
+  transform = 4,
+  picture = 5
+};
 
 /// Four 32-bit numbers.
 struct Block {

@@ -1,0 +1,142 @@
+// What every trainer does, whatever its net and its data: epochs, curves, saved parameters, speed.
+#pragma once
+#include <cstdio>
+#include <ctime>
+#include <kern/cuda/cuda.hpp>
+#include <kern/kern.hpp>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "log.hpp"
+#include "options.hpp"
+#include "pictures.hpp"
+#include "progress.hpp"
+
+/// What is trained on.
+template <class Sample>
+struct Data {
+  std::string name;  // in the first line, and of the folder under runs
+  std::string mark;  // ends each line with a result; empty for published data
+  Pictures<Sample> train, test;
+};
+
+/// How a device did.
+struct Run {
+  std::string device;
+  double seconds = 0;  // of training steps
+  double images_per_second = 0;
+  double accuracy = 0;  // of the last epoch
+};
+
+/// A whole test set's loss is the sum of its batches', as in PyTorch's tutorials.
+template <class Trainer, class Loader>
+kern::Evaluation evaluate(Trainer& trainer, Loader& test) {
+  kern::Evaluation whole;
+  for (const auto& batch : test) {
+    const kern::Evaluation e = trainer.evaluate(std::span{&batch, 1});
+    whole.loss += e.loss;
+    whole.accuracy += e.accuracy * double(e.count);
+    whole.count += e.count;
+  }
+  whole.accuracy /= double(whole.count);
+  return whole;
+}
+
+/// Trains on one device; curves and parameters go into the folder `out`.
+template <class Net, class Input, class Device, class Sample, class Transform>
+Run train_on(const Device& device, const std::string& device_text, const Options& o, const Data<Sample>& set,
+             const Transform& transform, const std::string& out) {
+  using namespace kern;
+  auto train = data::make_loader(device, set.train, transform,
+                                 {.batch_size = o.batch_size, .shuffle = true, .seed = Seed{o.seed}});
+  auto test = data::make_loader(device, set.test, transform, {.batch_size = o.batch_size});
+  Model<Net, Input, Device> model{Seed{o.seed}, device};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
+  Log log{out};
+
+  std::printf("device: %s", device_text.c_str());
+  if constexpr (std::is_same_v<Device, Host>)
+    std::printf(", %d thread%s, %d-bit vectors", model.threads(), model.threads() == 1 ? "" : "s",
+                8 * register_bytes);
+  std::printf("\n");
+  if (o.explain) {
+    if constexpr (std::is_same_v<Device, Host>)
+      std::printf("%s\n", explain<Net, Input>().c_str());
+    else
+      std::printf("%s\n", explain<Net, Input, Device>(o.batch_size).c_str());
+  }
+
+  Run run{device_text};
+  for (int epoch = 1; epoch <= o.epochs; ++epoch) {
+    Progress progress(epoch, o.epochs, train.size(), set.train.size());
+    double sum = 0;
+    std::size_t done = 0;
+    for (const auto& batch : train) {
+      const double loss = double(trainer.step(batch));
+      sum += loss * double(batch.size());
+      done += batch.size();
+      if (trainer.steps() % o.log_every == 0) {
+        progress.clear();
+        std::printf("step %lld  loss %.4f%s\n", static_cast<long long>(trainer.steps()), loss,
+                    set.mark.c_str());
+        log.add("train_loss", loss, trainer.steps());
+      }
+      progress.step(sum / double(done), done);
+    }
+    progress.clear();
+    const double seconds = progress.seconds();
+    const Evaluation tested = evaluate(trainer, test);
+    std::printf(
+        "epoch %d/%d  train loss %.4f  test loss %.3f in total  test accuracy %.4f  %.2f s  %.0f "
+        "images/s%s\n",
+        epoch, o.epochs, sum / double(done), tested.loss, tested.accuracy, seconds, double(done) / seconds,
+        set.mark.c_str());
+    log.add("test_loss", tested.loss, epoch);
+    log.add("test_accuracy", tested.accuracy, epoch);
+    log.save(model, set.name);
+    run.seconds += seconds;
+    run.accuracy = tested.accuracy;
+  }
+  run.images_per_second = o.epochs * double(set.train.size()) / run.seconds;
+  std::printf("test accuracy: %.4f%s\n", run.accuracy, set.mark.c_str());
+  std::printf("%d epoch%s: %.1f s, %.0f images/s\n", o.epochs, o.epochs == 1 ? "" : "s", run.seconds,
+              run.images_per_second);
+  std::printf("written: %s\n", log.text().c_str());
+  return run;
+}
+
+/// Trains a net as the options say: on a device, or on the host and then on a GPU.
+template <class Net, class Input, class Sample, class Transform>
+void train(const Options& o, const Data<Sample>& set, const Transform& transform) {
+  std::vector<std::string> devices{o.device};
+  if (o.compare) devices = {"cpu", o.device.starts_with("cuda") ? o.device : "cuda"};
+  std::vector<kern::DeviceChoice> choices;  // at once: what can't be had is said before an epoch has gone by
+  for (const std::string& device : devices) choices.push_back(kern::choose_device(device));
+
+  std::string out = o.out;
+  if (out.empty()) {
+    char time[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", std::localtime(&now));
+    out = "runs/" + set.name + "/" + time;
+  }
+  std::printf("data: %s, %zu training and %zu test images\n\n%s\n", set.name.c_str(), set.train.size(),
+              set.test.size(), kern::summary<Net, Input>().c_str());
+
+  std::vector<Run> runs;
+  for (const kern::DeviceChoice& choice : choices)
+    kern::on_device(choice, [&]<class Device>(Device device) {
+      if constexpr (std::is_same_v<Device, kern::Host>) device.threads = o.threads;
+      runs.push_back(train_on<Net, Input>(device, choice.text, o, set, transform,
+                                          o.compare ? out + (choice.cuda ? "/cuda" : "/cpu") : out));
+    });
+  if (!o.compare) return;
+  std::printf("\n%-8s %12s %12s %14s\n", "device", "s an epoch", "images/s", "test accuracy");
+  for (const Run& r : runs)
+    std::printf("%-8s %12.2f %12.0f %14.4f\n", r.device.c_str(), r.seconds / o.epochs, r.images_per_second,
+                r.accuracy);
+  std::printf("%s is %.1f times as fast%s\n", runs[1].device.c_str(), runs[0].seconds / runs[1].seconds,
+              set.mark.c_str());
+}
