@@ -37,11 +37,13 @@ void train(const Device& device, const Set& training, const Set& testing) {
       const float loss = trainer.step(batch);
       if (trainer.steps() % 100 == 0) std::printf("step %d: loss %.4f\n", int(trainer.steps()), double(loss));
     }
+    // region whole
     double loss = 0, right = 0;  // of the whole test set, a sum over its batches
     for (const auto& batch : test) {
       const Evaluation e = trainer.evaluate(std::span{&batch, 1});
       loss += e.loss, right += e.accuracy * double(e.count);
     }
+    // endregion
     std::printf("test loss in total: %.3f\ntest accuracy: %.4f\n", loss, right / double(testing.size()));
   }
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
