@@ -22,21 +22,23 @@ TEST_CASE("chunks() covers the batch, each sample once, whatever the sizes") {
   }
 }
 
-TEST_CASE("update() covers every element once, with and without a state") {
-  const auto add = [](auto& w, auto g, auto& v) {
+TEST_CASE("apply() covers every element once, with and without states") {
+  const auto add = [](auto& w, auto g, auto& v, auto& u) {
     w = w + g + v;
     v = v + 1;
+    u = u - 2;
   };
   host::Backend<double> backend(2);
   for (std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{16384}, std::size_t{50001}}) {
-    Buffer<double> w(n), g(n), v(n);
+    Buffer<double> w(n), g(n), v(n), u(n);
+    double* const none = nullptr;
     for (std::size_t i = 0; i < n; ++i) g[i] = double(i), v[i] = 0.5;
-    backend.update(n, add, w.data(), g.data(), v.data());
+    backend.apply(n, add, w.data(), g.data(), v.data(), u.data());
     std::size_t right = 0;
-    for (std::size_t i = 0; i < n; ++i) right += w[i] == double(i) + 0.5 && v[i] == 1.5;
+    for (std::size_t i = 0; i < n; ++i) right += w[i] == double(i) + 0.5 && v[i] == 1.5 && u[i] == -2;
     CHECK(right == n);
-    backend.update(n, add, w.data(), g.data(), static_cast<double*>(nullptr));
-    for (std::size_t i = 0; i < n; ++i) right -= w[i] == 2 * double(i) + 0.5;
+    backend.apply(n, add, w.data(), g.data(), none, u.data());
+    for (std::size_t i = 0; i < n; ++i) right -= w[i] == 2 * double(i) + 0.5 && v[i] == 1.5 && u[i] == -4;
     CHECK(right == 0);
   }
 }

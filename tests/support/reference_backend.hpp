@@ -62,12 +62,24 @@ class ReferenceBackend : public host::OwnMemory<T> {
   void chunks(int n, int size, F&& f) {
     for (int i = 0; i * size < n; ++i) f(Slice{i * size, std::min(n, (i + 1) * size), 0}, i);
   }
+  template <class Op, class... State>
+  void apply(std::size_t n, const Op& op, T* w, const T* g, State*... states) {
+    for (std::size_t i = 0; i < n; ++i)
+      [&](auto... at) {
+        op(w[i], g[i], at...);
+        ((states ? void(states[i] = at) : void()), ...);
+      }((states ? states[i] : T{})...);
+  }
+  template <class Op, class... State>
+  void update(int, std::size_t n, const Op& op, T* w, const T* g, State*... states) {
+    apply(n, op, w, g, states...);
+  }
+  static constexpr std::size_t reduce_size(std::size_t) { return 0; }
   template <class Op>
-  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
-    for (std::size_t i = 0; i < n; ++i) {
-      T unused{};
-      op(w[i], g[i], v ? v[i] : unused);
-    }
+  void reduce(std::size_t n, const Op& op, const T* x, double* results) {
+    double total = 0;
+    for (std::size_t i = 0; i < n; ++i) total = op.join(total, op.term(double(x[i])));
+    op.finish(total, results);
   }
   template <class F>
   double mean(int n, F&& f, const T* each) {

@@ -63,9 +63,9 @@ struct FaultyBackend : TestDevice::Backend<T> {
     Base::template backward<DataGradient>(s, d, p, chain, below, draw);
     if (flaw == Flaw::backward && is_fc1(d)) shift(p.db, 7);
   }
-  template <class Op>
-  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
-    Base::update(n, op, w, g, v);
+  template <class Op, class... State>
+  void update(int number, std::size_t n, const Op& op, T* w, const T* g, State*... states) {
+    Base::update(number, n, op, w, g, states...);
     if (flaw == Flaw::update) shift(w, 0);
   }
 };

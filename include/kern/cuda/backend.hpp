@@ -142,11 +142,14 @@ class Backend {
   }
 
   /// What the kernels of a step are told by way of the device's memory, for their arguments are recorded:
-  /// before begin() the optimizer's numbers, with it the step's.
+  /// before begin() the ops of its updates, with it the step's number.
   template <class Op>
-  void set_update(const Op& op) {
-    static_assert(sizeof op <= sizeof on_host_block_.update && alignof(Op) <= 16);
-    std::memcpy(on_host_block_.update, &op, sizeof op);
+  void set_update(int number, const Op& op) {
+    static_assert(sizeof op <= sizeof(StepBlock::Update) && alignof(Op) <= 16);
+    if (number >= StepBlock::most_updates)
+      throw ArgumentError(text("a step on a GPU has at most ", StepBlock::most_updates,
+                               " updates, got number ", number, ": too many parameter groups"));
+    std::memcpy(&on_host_block_.update[number], &op, sizeof op);
   }
   void begin(const Draw& draw) {
     gatherings_ = {};  // of a step that failed
@@ -219,10 +222,28 @@ class Backend {
     synchronize(where_);
     return loss_on_host_[0];
   }
-  /// op(w[i], g[i], v[i]) with the op that set_update() was told.
+  /// op(w[i], g[i], states[i]...) for each i < n, where op changes w and the states; for one that is null it
+  /// gets zeros.
+  template <class Op, class... State>
+  void apply(std::size_t n, const Op& op, T* w, const T* g, State*... states) {
+    launch("apply_each", apply_each<Op, T, State...>, grid_of(n), where_, n, op, w, g, states...);
+  }
+  /// The same in a step, with the op `number` that set_update() was told.
+  template <class Op, class... State>
+  void update(int number, std::size_t n, const Op&, T* w, const T* g, State*... states) {
+    const auto* const op = reinterpret_cast<const Op*>(&block_.data()->update[number]);
+    launch("update_each", update_each<Op, T, State...>, grid_of(n), where_, n, op, loss_.data(), w, g,
+           states...);
+  }
+  /// What reduce() needs for n values behind the results.
+  static std::size_t reduce_size(std::size_t n) { return std::size_t(reduce_blocks(n)); }
+  /// In a step: op's results for n values x, joined in an order that depends on n alone.
   template <class Op>
-  void update(std::size_t n, const Op&, T* w, const T* g, T* v) {
-    launch("update_each", update_each<T, Op>, grid_of(n), where_, n, block_.data(), loss_.data(), w, g, v);
+  void reduce(std::size_t n, const Op& op, const T* x, double* results) {
+    const int blocks = reduce_blocks(n);
+    double* const parts = results + Op::results;
+    launch("reduce_parts", reduce_parts<Op, T>, reduce_grid(blocks), where_, n, op, x, parts);
+    launch("reduce_end", reduce_end<Op>, reduce_grid(1), where_, blocks, op, loss_.data(), parts, results);
   }
 
   template <class D, class Chain>

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cub/block/block_reduce.cuh>
 
+#include "launch.cuh"
 #include "step_block.cuh"
 
 namespace kern::gpu {
@@ -41,17 +42,52 @@ __global__ void __launch_bounds__(mean_threads) mean_of_rows(int n, F row, const
   if (threadIdx.x == 0) *mean = sum / n;
 }
 
-/// op(w[i], g[i], v[i]) with the block's op, if the loss is finite.
-template <class T, class Op>
-__global__ void update_each(std::size_t n, const StepBlock* block, const double* loss, T* w, const T* g,
-                            T* v) {
+/// op(w, g, states...) of element i; a state that is null is 0 and not kept.
+template <class Op, class T, class... State>
+__device__ void apply_to(std::size_t i, const Op& op, T* w, const T* g, State*... states) {
+  [&](T wi, auto... at) {
+    op(wi, g[i], at...);
+    w[i] = wi;
+    ((states ? void(states[i] = at) : void()), ...);
+  }(w[i], (states ? states[i] : T(0))...);
+}
+template <class Op, class T, class... State>
+__global__ void apply_each(std::size_t n, Op op, T* w, const T* g, State*... states) {
   const std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= n || !isfinite(*loss)) return;
-  const Op op = *reinterpret_cast<const Op*>(block->update);
-  T wi = w[i], vi = v ? v[i] : T(0);
-  op(wi, g[i], vi);
-  w[i] = wi;
-  if (v) v[i] = vi;
+  if (i < n) apply_to(i, op, w, g, states...);
+}
+/// With an op of the step's block, if the loss is finite.
+template <class Op, class T, class... State>
+__global__ void update_each(std::size_t n, const Op* op, const double* loss, T* w, const T* g,
+                            State*... states) {
+  const std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n && isfinite(*loss)) apply_to(i, Op(*op), w, g, states...);
+}
+
+/// parts[block] = what Op joins of the block's share of n terms; then, in one block, its results for `count`
+/// parts, if the loss is finite. The order depends on the grid alone.
+inline constexpr int reduce_threads = 256;
+template <class Op>
+__device__ double reduce_block(double mine, const Op& op) {
+  using Reduce = cub::BlockReduce<double, reduce_threads>;
+  __shared__ typename Reduce::TempStorage memory;
+  return Reduce(memory).Reduce(mine, [&](double a, double b) { return op.join(a, b); });
+}
+template <class Op, class T>
+__global__ void __launch_bounds__(reduce_threads)
+    reduce_parts(std::size_t n, Op op, const T* x, double* parts) {
+  double all = 0;
+  for_each(n, [&](std::size_t i) { all = op.join(all, op.term(double(x[i]))); });
+  all = reduce_block(all, op);
+  if (threadIdx.x == 0) parts[blockIdx.x] = all;
+}
+template <class Op>
+__global__ void __launch_bounds__(reduce_threads)
+    reduce_end(int count, Op op, const double* loss, const double* parts, double* results) {
+  double all = 0;
+  for (int i = int(threadIdx.x); i < count; i += reduce_threads) all = op.join(all, parts[i]);
+  all = reduce_block(all, op);
+  if (threadIdx.x == 0 && isfinite(*loss)) op.finish(all, results);
 }
 
 }  // namespace kern::gpu

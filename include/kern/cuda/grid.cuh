@@ -96,6 +96,11 @@ Grid forward_grid(const Dense& d, int n) {
 inline Grid rows_grid(int n) { return grid_of(std::size_t(n)); }
 /// mean_of_rows.
 inline Grid mean_grid() { return {dim3(1), dim3(mean_threads)}; }
+/// reduce_parts of n values, each thread with 16 of them if there aren't too many; reduce_end.
+inline int reduce_blocks(std::size_t n) {
+  return int(std::clamp<std::size_t>(n / (16 * reduce_threads), 1, 1024));
+}
+inline Grid reduce_grid(int blocks) { return {dim3(unsigned(blocks)), dim3(reduce_threads)}; }
 
 /// convolve_weight_gradient.
 template <class T>

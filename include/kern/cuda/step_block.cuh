@@ -9,7 +9,11 @@
 namespace kern::gpu {
 
 struct StepBlock {
-  alignas(16) std::byte update[112];  // the optimizer's op
+  static constexpr int most_updates = 16;
+  struct alignas(16) Update {
+    std::byte op[112];
+  };
+  Update update[most_updates];  // ops of the optimizer and what else update() is for
   std::uint32_t step;
 };
 

@@ -229,6 +229,11 @@ class Model
   Executor& executor() { return executor_; }
   const Executor& executor() const { return executor_; }
   const auto& plan() const { return executor_.plan(); }
+  /// Where a parameter lies among executor().parameters(), with its padding: [first, last).
+  std::pair<std::size_t, std::size_t> stored(std::string_view name) const {
+    const graph::ParameterSlot& s = slot(name);
+    return graph::stored_range(s, stage_of(s));
+  }
 
   /// n samples of the last stage's stored output into PyTorch's layout.
   void read_output(const T* stored, int n, T* out) const {
@@ -312,11 +317,9 @@ class Model
 
   static const graph::ParameterSlot& slot(std::string_view name) {
     const int i = graph::find_parameter<Net>(name);
-    if (i < 0) {
-      std::string known;
-      for (const std::string& n : parameter_names()) known += (known.empty() ? "" : ", ") + n;
-      throw ArgumentError(text("no parameter is called \"", name, "\"; there are: ", known));
-    }
+    if (i < 0)
+      throw ArgumentError(
+          text("no parameter is called \"", name, "\"; there are: ", graph::parameter_list<Net>()));
     return graph::parameter_slots<Net>[std::size_t(i)];
   }
   const graph::Stage& stage_of(const graph::ParameterSlot& s) const {

@@ -1,5 +1,7 @@
 // A net's parameters by name: "conv1.weight", as in PyTorch's state_dict.
 #pragma once
+#include <string>
+
 #include "plan.hpp"
 
 namespace kern::graph {
@@ -73,6 +75,17 @@ constexpr int find_parameter(std::string_view name) {
   return -1;
 }
 
+/// All names in order, for messages: "conv.weight, conv.bias".
+template <class Net>
+[[gnu::cold]] std::string parameter_list() {
+  std::string all;
+  for (const ParameterSlot& s : parameter_slots<Net>) {
+    if (!all.empty()) all += ", ";
+    all.append(s.name.text, s.name.size);
+  }
+  return all;
+}
+
 /// No two parameters have the same name.
 template <class Net>
 constexpr bool names_are_unique() {
@@ -105,6 +118,12 @@ constexpr void each_feature(const Stage& norm, std::size_t first, F f) {
 template <class F>
 constexpr void each_buffer_element(const ParameterSlot& slot, const Stage& norm, F f) {
   each_feature(norm, norm.buffers + std::size_t(slot.index) * std::size_t(norm.norm.features()), f);
+}
+
+/// Where `slot`, which `stage` owns, lies among the stored parameters, with its padding: [first, last).
+inline std::pair<std::size_t, std::size_t> stored_range(const ParameterSlot& slot, const Stage& stage) {
+  const std::size_t first = slot.index == 1 ? stage.bias : stage.weight;
+  return {first, first + std::size_t(slot.index == 1 ? stage.bias_size() : stage.weight_size())};
 }
 
 /// f(index in PyTorch's layout, index among the stored parameters) for every element of `slot`, which `stage`

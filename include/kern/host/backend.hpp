@@ -139,16 +139,17 @@ class Backend : public OwnMemory<T> {
       f(Slice{chunk * size, std::min(n, (chunk + 1) * size), worker}, chunk);
     });
   }
-  /// op(w[i], g[i], v[i]) for each i < n, in parallel, where op changes w and v; without v it gets zeros.
-  template <class Op>
-  void update(std::size_t n, const Op& op, T* w, const T* g, T* v) {
+  /// op(w[i], g[i], states[i]...) for each i < n, in parallel, where op changes w and the states; for one
+  /// that is null it gets zeros.
+  template <class Op, class... State>
+  void apply(std::size_t n, const Op& op, T* w, const T* g, State*... states) {
     map(n, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; i += std::size_t(L)) {  // the buffers have a register of slack
-        vec<T> wi = kern::load(w + i), vi = v ? kern::load(v + i) : vec<T>{};
-        op(wi, kern::load(g + i), vi);
-        store(w + i, wi);
-        if (v) store(v + i, vi);
-      }
+      for (std::size_t i = begin; i < end; i += std::size_t(L))  // the buffers have a register of slack
+        [&](vec<T> wi, auto... at) {
+          op(wi, kern::load(g + i), at...);
+          store(w + i, wi);
+          ((states ? store(states + i, at) : void()), ...);
+        }(kern::load(w + i), (states ? kern::load(states + i) : vec<T>{})...);
     });
   }
   /// f(i) for each i < n, in parallel: a function object that runs on any backend.
@@ -160,6 +161,29 @@ class Backend : public OwnMemory<T> {
   template <class F>
   void each_if_finite(int n, const F& f) {
     rows(n, f);
+  }
+  /// The same in a step: its op `number` of those that set_update() was told.
+  template <class Op, class... State>
+  void update(int, std::size_t n, const Op& op, T* w, const T* g, State*... states) {
+    apply(n, op, w, g, states...);
+  }
+  /// What reduce() needs for n values behind the results.
+  static constexpr std::size_t reduce_size(std::size_t n) { return (n + map_block - 1) / map_block; }
+  /// In a step: op's results for n values x, joined in an order that depends on n alone.
+  template <class Op>
+  void reduce(std::size_t n, const Op& op, const T* x, double* results) {
+    double* const parts = results + Op::results;
+    map(n, [=](std::size_t begin, std::size_t end) {
+      vec<T> all{};
+      for (std::size_t i = begin; i < end; i += std::size_t(L))
+        all = op.join(all, op.term(kern::load(x + i)));
+      double part = 0;
+      for (int i = 0; i < L; ++i) part = op.join(part, double(all[i]));
+      parts[begin / map_block] = part;
+    });
+    double total = 0;
+    for (std::size_t i = 0; i < reduce_size(n); ++i) total = op.join(total, parts[i]);
+    op.finish(total, results);
   }
   /// f(row) for each of n rows, in parallel.
   template <class F>
@@ -360,13 +384,13 @@ class Backend : public OwnMemory<T> {
   static constexpr int partial_weights(const Contraction& c) {
     return scattered(c) ? c.co * turned_kernel<T>(c) : c.weight_size();
   }
+  static constexpr std::size_t map_block = 16384;
   /// f(begin, end) over blocks of [0, n), in parallel; all but the last end at a multiple of lanes.
   template <class F>
   void map(std::size_t n, F&& f) {
-    constexpr std::size_t block = 16384;
-    pool_.run(int((n + block - 1) / block), [&](int i, int) {
-      const std::size_t begin = std::size_t(i) * block;
-      f(begin, std::min(n, begin + block));
+    pool_.run(int((n + map_block - 1) / map_block), [&](int i, int) {
+      const std::size_t begin = std::size_t(i) * map_block;
+      f(begin, std::min(n, begin + map_block));
     });
   }
   T* scratch(int worker) { return scratch_.data() + std::size_t(worker) * scratch_elements_; }

@@ -44,7 +44,7 @@ class OwnMemory {
 
   /// Before a step: what a backend that records its work has to know apart.
   template <class Op>
-  void set_update(const Op&) {}
+  void set_update(int, const Op&) {}
   void begin(const Draw&) {}
   struct Recordings {};
   /// A training step: forward() -> the loss; if it is finite, backward(), which ends with update(). -> the

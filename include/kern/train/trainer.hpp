@@ -7,6 +7,9 @@
 
 #include "../graph/model.hpp"
 #include "../ops/cross_entropy.hpp"
+#include "../ops/lerp.hpp"
+#include "clip.hpp"
+#include "optimizer_state.hpp"
 
 namespace kern {
 
@@ -33,8 +36,10 @@ constexpr Fault loss_fault() {
 }  // namespace detail
 
 /// Trains a model: step() does forward, loss, backward and update; evaluate() measures with dropout off.
-/// The model must outlive the trainer. Random draws depend on the model's seed and the number of steps alone.
-template <class Model, class Loss, class Optimizer>
+/// Gradients are clipped where the fourth argument says so: ClipNorm{1}, ClipValue{0.5}.
+/// The model must outlive the trainer. Random draws depend on the model's seed and the number of batches
+/// alone.
+template <class Model, class Loss, class Optimizer, class Clip = NoClip>
 class Trainer
     : graph::Refused<detail::loss_fault<Model, Loss>(),
                      graph::layer_text<typename Model::Net, detail::loss_fault<Model, Loss>().layer>()> {
@@ -43,14 +48,17 @@ class Trainer
   static constexpr int trained = Executor::structure.trained(Loss::skips_log_softmax);
 
  public:
-  Trainer(Model& model, Loss loss, Optimizer optimizer) : model_(model), loss_(loss), optimizer_(optimizer) {
-    optimizer_.check();
+  Trainer(Model& model, Loss loss, Optimizer optimizer, Clip clip = {})
+      : model_(model), loss_(loss), optimizer_(optimizer), clip_(clip), state_(model, optimizer) {
+    optimizer.check();
+    clip.check();
     if (Loss::classes != dyn && Loss::classes != model_.plan().output().size())
       throw ShapeError(text(mismatch_text(Mismatch::loss_classes), ": expected ",
                             model_.plan().output().size(), " (outputs of the net), got ", Loss::classes));
   }
 
-  /// One step on a batch (`images`, `labels`). -> its loss before the update.
+  /// One step on a batch (`images`, `labels`), and on all that accumulate() had since the last: their samples
+  /// count alike, as those of one large batch. -> the batch's loss before the update.
   /// Throws DataError for a label outside the classes, ShapeError where images and labels don't fit,
   /// NumericError if the loss is not finite: it names the step and the first layer whose output isn't.
   /// Parameters are then as before.
@@ -63,6 +71,17 @@ class Trainer
   }
   float step(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
     return step_on(images, labels);
+  }
+  /// The gradient of a batch, for the next step(). -> its loss. Throws as step() does.
+  template <class Batch>
+  float accumulate(const Batch& batch) {
+    if constexpr (fits<decltype(batch.images)>())
+      return accumulate_on(view(batch.images), batch.labels);
+    else
+      return 0;
+  }
+  float accumulate(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
+    return accumulate_on(images, labels);
   }
 
   /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
@@ -81,6 +100,14 @@ class Trainer
   std::int64_t steps() const { return steps_; }
   /// Its values may be changed between steps (a learning rate, say).
   Optimizer& optimizer() { return optimizer_; }
+  /// What the optimizer remembers, by name.
+  auto& optimizer_state() { return state_; }
+  /// With ClipNorm the norm of the last step's gradients, before they were clipped.
+  double gradient_norm() const
+    requires std::is_same_v<Clip, ClipNorm>
+  {
+    return clip_.last(std::as_const(model_).executor().backend());
+  }
   Model& model() { return model_; }
 
  private:
@@ -89,13 +116,51 @@ class Trainer
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
+    const std::size_t size = e.parameters().size();
+    clip_.prepare(backend, size);
+    state_.prepare(backend, optimizer_, clip_, 1, size);
+    const bool merges = accumulated_samples_ > 0;
+    const ops::Lerp<T> merge{T(double(accumulated_samples_) / double(accumulated_samples_ + n))};
+    if (merges) backend.set_update(0, merge);
+    const double loss = run(recordings_[merges], images, labels, n, [&] {
+      T* const g = e.gradients().data();
+      if (merges) backend.update(0, size, merge, g, std::as_const(accumulated_).data());
+      clip_.measure(backend, size, std::as_const(g));
+      state_.update(backend, optimizer_, clip_, 1, e.parameters().data(), g);
+    });
+    state_.done(optimizer_);
+    e.parameters_changed();
+    accumulated_samples_ = 0;
+    ++steps_;
+    return float(loss);
+  }
+  template <class Images>
+  float accumulate_on(const Images& images, std::span<const std::int32_t> labels) {
+    const int n = check(images, labels);
+    Executor& e = model_.executor();
+    auto& backend = e.backend();
+    const std::size_t size = e.parameters().size();
+    if (accumulated_.size() == 0) accumulated_ = backend.template allocate<T>(size);
+    const ops::Lerp<T> merge{T(n / double(accumulated_samples_ + n))};
+    backend.set_update(0, merge);
+    const double loss = run(recordings_[2], images, labels, n, [&] {
+      backend.update(0, size, merge, accumulated_.data(), std::as_const(e.gradients()).data());
+    });
+    accumulated_samples_ += n;
+    return float(loss);
+  }
+  /// Forward, loss, backward, and then what use() makes of the gradients. -> the loss, which is finite.
+  template <class Recordings, class Images, class Use>
+  double run(Recordings& recordings, const Images& images, std::span<const std::int32_t> labels, int n,
+             const Use& use) {
+    Executor& e = model_.executor();
+    auto& backend = e.backend();
     reserve(n);
-    optimizer_.prepare(backend, e.parameters(), state_);
     const auto samples = backend.samples_of(images);
-    e.begin(samples, n, Draw{model_.seed(), std::uint32_t(steps_), true});
+    e.begin(samples, n, Draw{model_.seed(), std::uint32_t(batches_), true});
     const std::int32_t* const classes = backend.labels(labels);
     const double loss = backend.step(
-        recordings_, n,
+        recordings, n,
         [&] {
           const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
           const T* const z = e.template run<trained>(samples, n);
@@ -105,13 +170,11 @@ class Trainer
         [&] {
           e.template backward<trained>(n);
           e.template track<trained>(n);
-          optimizer_.update(backend, e.parameters(), e.gradients(), state_);
+          use();
         });
     if (!std::isfinite(loss)) refuse(images, n, loss);
-    optimizer_.done(state_);
-    e.parameters_changed();
-    ++steps_;
-    return float(loss);
+    ++batches_;
+    return loss;
   }
 
   /// As the model takes them, on the host or the model's device.
@@ -223,14 +286,19 @@ class Trainer
     r.count += std::size_t(n);
   }
 
+  using Backend = std::remove_reference_t<decltype(std::declval<Executor&>().backend())>;
+  using Memory = typename Backend::template Memory<T>;
+
   Model& model_;
   Loss loss_;
   Optimizer optimizer_;
-  using Memory = std::remove_cvref_t<decltype(std::declval<Executor&>().parameters())>;
-  typename Optimizer::template State<Memory> state_;
-  Memory each_;  // a batch's losses
-  typename std::remove_reference_t<decltype(std::declval<Executor&>().backend())>::Recordings recordings_;
-  std::int64_t steps_ = 0;
+  typename Clip::template At<Backend> clip_;
+  OptimizerState<Optimizer, Memory> state_;
+  Memory each_;         // a batch's losses
+  Memory accumulated_;  // the mean gradient of so many samples
+  std::int64_t accumulated_samples_ = 0;
+  typename Backend::Recordings recordings_[3];  // of a step, of one that ends accumulation, of accumulate()
+  std::int64_t steps_ = 0, batches_ = 0;
 };
 
 }  // namespace kern

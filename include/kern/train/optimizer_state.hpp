@@ -1,0 +1,117 @@
+// An optimizer at work on a model's parameters.
+//
+// An optimizer is a struct of options with check(), which throws ArgumentError, and
+//   states        what it may remember of each parameter, by PyTorch's names
+//   keeps(i)      whether it does remember states[i], with these options
+//   op<T>(steps)  its formula (ops/) with a step's numbers, after so many steps that kept states[0]
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../core/error.hpp"
+#include "../graph/parameters.hpp"
+#include "parameter_groups.hpp"
+
+namespace kern {
+
+namespace detail {
+
+/// Elements [first, last) of the flat buffers, for which the options have this number.
+struct Part {
+  int options;
+  std::size_t first, last;
+};
+
+template <class Model, class Optimizer>
+std::vector<Part> parts_of(const Model& model, const Optimizer&) {
+  return {{0, 0, model.plan().stored}};
+}
+template <class Model, class Optimizer>
+[[gnu::cold]] std::vector<Part> parts_of(const Model& model, const Grouped<Optimizer>& o) {
+  std::vector<Part> parts;
+  std::vector<bool> found(o.groups.size());
+  for (const std::string& name : Model::parameter_names()) {
+    int options = 0;
+    for (std::size_t i = 0; i < o.groups.size(); ++i) {
+      const std::string& group = o.groups[i].name;
+      if (name != group && !name.starts_with(group + ".")) continue;
+      if (options > 0)
+        throw ArgumentError(text("parameter ", name, " is in two groups: \"",
+                                 o.groups[std::size_t(options - 1)].name, "\" and \"", group, "\""));
+      options = int(i + 1);
+      found[i] = true;
+    }
+    const auto [first, last] = model.stored(name);
+    if (!parts.empty() && parts.back().options == options && parts.back().last == first)
+      parts.back().last = last;
+    else
+      parts.push_back({options, first, last});
+  }
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!found[i])
+      throw ArgumentError(text("no parameter is in the group \"", o.groups[i].name,
+                               "\"; there are: ", graph::parameter_list<typename Model::Net>()));
+  return parts;
+}
+
+}  // namespace detail
+
+/// What an optimizer remembers from step to step.
+template <class Optimizer, class Memory>
+struct OptimizerState {
+  using Options = typename detail::Options<Optimizer>::type;
+  using T = typename Memory::Element;
+
+  template <class Model>
+  OptimizerState(const Model& model, const Optimizer& o)
+      : steps(std::size_t(detail::count_options(o))), parts(detail::parts_of(model, o)) {}
+
+  std::array<Memory, Options::states.size()> buffers;  ///< laid out as the parameters; empty: not in use
+  std::vector<std::int64_t> steps;  ///< for each set of options: steps done that kept the first state
+  std::vector<detail::Part> parts;
+
+  /// f(name, buffer) for each state in use: f("exp_avg", ...).
+  template <class F>
+  void each(F&& f) {
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].size() > 0) f(std::string_view(Options::states[i]), buffers[i]);
+  }
+
+  // A step is prepare(), update() and done(), if what comes between does not fail.
+
+  /// Before anything is computed: memory, and this step's numbers. The backend's updates from `number` on.
+  template <class Backend, class Clip>
+  void prepare(Backend& backend, const Optimizer& o, const Clip& clip, int number, std::size_t size) {
+    for (int i = 0; i < int(steps.size()); ++i) {
+      const Options& options = detail::options_of(o, i);
+      for (std::size_t s = 0; s < buffers.size(); ++s)
+        if (buffers[s].size() == 0 && options.keeps(int(s))) buffers[s] = backend.template allocate<T>(size);
+    }
+    for (int i = 0; i < int(steps.size()); ++i) backend.set_update(number + i, op(o, clip, i));
+  }
+  /// Updates the parameters w in place.
+  template <class Backend, class Clip>
+  void update(Backend& backend, const Optimizer& o, const Clip& clip, int number, T* w, const T* g) {
+    for (const detail::Part& p : parts)
+      [&]<std::size_t... S>(std::index_sequence<S...>) {
+        backend.update(number + p.options, p.last - p.first, op(o, clip, p.options), w + p.first, g + p.first,
+                       (buffers[S].size() > 0 ? buffers[S].data() + p.first : nullptr)...);
+      }(std::make_index_sequence<Options::states.size()>{});
+  }
+  void done(const Optimizer& o) {
+    for (int i = 0; i < int(steps.size()); ++i) steps[std::size_t(i)] += detail::options_of(o, i).keeps(0);
+  }
+
+ private:
+  template <class Clip>
+  auto op(const Optimizer& o, const Clip& clip, int i) const {
+    return clip.template op<T>(detail::options_of(o, i).template op<T>(steps[std::size_t(i)]));
+  }
+};
+
+}  // namespace kern
