@@ -15,5 +15,6 @@
 #include "tensor/random.hpp"
 #include "tensor/tensor.hpp"
 #include "train/cross_entropy_loss.hpp"
-#include "train/sgd.hpp"
+#include "train/ema.hpp"
+#include "train/optimizers.hpp"
 #include "train/trainer.hpp"

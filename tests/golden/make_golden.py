@@ -69,8 +69,8 @@ def fill(net):
 
 
 class File:
-    def __init__(self, name):
-        self.lines = [f"# made by make_golden.py with torch {torch.__version__}"]
+    def __init__(self, name, script="make_golden.py"):
+        self.lines = [f"# made by {script} with torch {torch.__version__}"]
         self.path = HERE / name
 
     def case(self, name):

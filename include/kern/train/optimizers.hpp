@@ -1,0 +1,6 @@
+// All optimizers.
+#pragma once
+#include "adagrad.hpp"
+#include "adam.hpp"
+#include "rmsprop.hpp"
+#include "sgd.hpp"
