@@ -17,4 +17,6 @@
 #include "train/cross_entropy_loss.hpp"
 #include "train/ema.hpp"
 #include "train/optimizers.hpp"
+#include "train/reduce_lr_on_plateau.hpp"
+#include "train/schedules.hpp"
 #include "train/trainer.hpp"
