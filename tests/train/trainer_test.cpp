@@ -36,10 +36,10 @@ struct Data {
 };
 
 /// All parameters after some steps.
-template <class Net>
-std::vector<float> train(int threads, int steps, const Data& data) {
+template <class Net, class Clip = NoClip>
+std::vector<float> train(int threads, int steps, const Data& data, Clip clip = {}) {
   Model<Net, Image> model{Seed{1}, Host{threads}};
-  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9}, clip};
   for (int i = 0; i < steps; ++i) trainer.step(data.images, data.labels);
   std::vector<float> all;
   for (const auto& name : model.parameter_names()) {
@@ -72,6 +72,61 @@ TEST_CASE("the same bits for any number of threads, from run to run, and for era
   CHECK(same_bits(one, train<LeNet>(3, 4, data)));
   CHECK(same_bits(one, train<erase_shapes<LeNet>>(2, 4, data)));
   CHECK_FALSE(same_bits(one, train<LeNet>(1, 5, data)));
+  const auto clipped = train<LeNet>(1, 4, data, ClipNorm{0.5});
+  CHECK(same_bits(clipped, train<LeNet>(3, 4, data, ClipNorm{0.5})));
+  CHECK_FALSE(same_bits(clipped, one));
+}
+
+TEST_CASE("the norm is that of all gradients") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{}, ClipNorm{0.5}};
+  CHECK(trainer.gradient_norm() == 0);  // of no step yet
+  trainer.step(data.images, data.labels);
+  double sum = 0;
+  for (const auto& name : model.parameter_names())
+    for (const float g : model.gradient(name)) sum += double(g) * double(g);
+  // The backend adds 16384 squares in floats, at least four in parallel: 4096 roundings of 2^-24 at most.
+  CHECK(trainer.gradient_norm() == doctest::Approx(std::sqrt(sum)).epsilon(4096 * 0x1p-24));
+}
+
+TEST_CASE("accumulated batches are one batch, whatever their sizes; those that fail leave no trace") {
+  using Plain = Sequential<Flatten, Linear<784, 10>>;
+  const Data data;
+  const auto part = [&](int first, int n) {
+    return std::pair(TensorView<const float, Shape<dyn, 1, 28, 28>>(data.images.data() + first * 784, n),
+                     std::span(data.labels).subspan(std::size_t(first), std::size_t(n)));
+  };
+  Model<Plain, Image> a{Seed{1}}, b{Seed{1}};
+  Trainer whole{a, CrossEntropyLoss{}, Sgd{.lr = 0.05}}, parts{b, CrossEntropyLoss{}, Sgd{.lr = 0.05}};
+  Data bad;
+  bad.images(2, 0, 3, 3) = std::numeric_limits<float>::quiet_NaN();
+  for (int i = 0; i < 3; ++i) {
+    whole.step(data.images, data.labels);
+    parts.accumulate(part(0, 2).first, part(0, 2).second);
+    CHECK_THROWS_AS(parts.accumulate(bad.images, bad.labels), NumericError);
+    CHECK_THROWS_AS(parts.accumulate(data.images, std::span(data.labels).first(3)), ShapeError);
+    parts.accumulate(part(2, 7).first, part(2, 7).second);
+    CHECK_THROWS_AS(parts.step(bad.images, bad.labels), NumericError);
+    CHECK(parts.steps() == i);
+    parts.step(part(9, 4).first, part(9, 4).second);
+    for (const auto& name : a.parameter_names()) {
+      const auto g = a.gradient(name), h = b.gradient(name);
+      double off = 0;
+      for (std::size_t k = 0; k < g.size(); ++k) off = std::max(off, std::abs(double(g[k]) - double(h[k])));
+      // 13 additions in another order and three means, each rounded at the size of a pixel (5 at most) times
+      // a mean of probabilities.
+      CHECK(off <= 20 * 0x1p-24 * 5);
+    }
+  }
+}
+
+TEST_CASE("dropout in a batch that is accumulated is drawn anew") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{}};
+  const float first = trainer.accumulate(data.images, data.labels);
+  CHECK(trainer.accumulate(data.images, data.labels) != first);
 }
 
 TEST_CASE("a step on a smaller batch after a larger one is as if it had come first") {
@@ -89,14 +144,15 @@ TEST_CASE("a step on a smaller batch after a larger one is as if it had come fir
 TEST_CASE("nothing is allocated after the first step") {
   const Data data;
   Model<LeNet, Image> model{Seed{1}, Host{2}};
-  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.5}, ClipNorm{0.5}};
+  trainer.accumulate(data.images, data.labels);
   trainer.step(data.images, data.labels);
   model.executor().infer(data.images.data(), batch_size);
   const long before = testing::allocations;
   for (int i = 0; i < 3; ++i) {
     trainer.step(data.images, data.labels);
-    trainer.step(TensorView<const float, Shape<dyn, 1, 28, 28>>(data.images.data(), 7),
-                 std::span(data.labels).first(7));
+    trainer.accumulate(TensorView<const float, Shape<dyn, 1, 28, 28>>(data.images.data(), 7),
+                       std::span(data.labels).first(7));
     model.executor().infer(data.images.data(), batch_size);
   }
   CHECK(testing::allocations == before);
