@@ -72,7 +72,8 @@ std::vector<float> everything(Failures& failures) {
   std::unique_ptr<Model<Net, Input, Cuda>> model;
   attempt([&] { model = std::make_unique<Model<Net, Input, Cuda>>(Seed{1}); }, failures);
   if (!model) return all;
-  Trainer trainer{*model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9, .dampening = 0.5}};
+  Trainer trainer{*model, CrossEntropyLoss{}, Sgd{.lr = 0.05, .momentum = 0.9, .dampening = 0.5},
+                  ClipNorm{.max_norm = 0.5}};
   const auto parameters = [&] {
     std::vector<float> now;
     for (const auto& name : model->parameter_names()) {
@@ -88,6 +89,12 @@ std::vector<float> everything(Failures& failures) {
     return now;
   };
   std::vector<float> before = keep_parameters();
+  attempt(
+      [&] {
+        const float loss = trainer.accumulate(batches[0].images, batches[0].labels);
+        keep(&loss, 1);
+      },
+      failures);
   for (const int i : {0, 1, 1, 0}) {  // the second needs more memory
     const int failed = failures.count;
     bool first = true;

@@ -22,7 +22,8 @@ struct Norm {
   /// a and b are terms, or what was joined of them. A NaN stays.
   template <class V>
   KERN_HOST_DEVICE V join(V a, V b) const {
-    return !largest ? a + b : (b > a) | (b != b) ? b : a;
+    if (!largest) return a + b;
+    return ((b > a) | (b != b)) ? b : a;
   }
   KERN_HOST_DEVICE void finish(double total, double* out) const {
     out[0] = squares ? std::sqrt(total) : total;
