@@ -148,6 +148,7 @@ TEST_CASE("options out of range are refused") {
   Adagrad adagrad;
   CHECK(refused([&] { Scheduler{adagrad, OneCycleLR{.max_lr = 1, .total_steps = 9}}; }) ==
         "cycle_momentum must be false for an optimizer without momentum or betas, got true");
+  CHECK(adagrad.lr == 1e-2);
   CHECK(refused([&] {
           Scheduler{adagrad, OneCycleLR{.max_lr = 1, .total_steps = 9, .cycle_momentum = false}};
         }) == "nothing was thrown");

@@ -167,9 +167,10 @@ struct Scheduler {
   void set(Optimizer& optimizer, std::int64_t epoch) const {
     for (std::size_t i = 0; i < base_lrs.size(); ++i) {
       auto& options = detail::options_of(optimizer, int(i));
-      options.lr = schedule.lr(base_lrs[i], epoch);
+      const double lr = schedule.lr(base_lrs[i], epoch);
       if constexpr (requires { schedule.momentum(epoch); })
         if (schedule.cycle_momentum) set_momentum(options, schedule.momentum(epoch));
+      options.lr = lr;
     }
   }
   template <class Options>

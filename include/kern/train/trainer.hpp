@@ -111,6 +111,7 @@ class Trainer
   Model& model() { return model_; }
 
  private:
+  // A step's update 0 merges accumulated gradients; the optimizer's are those from 1 on.
   template <class Images>
   float step_on(const Images& images, std::span<const std::int32_t> labels) {
     const int n = check(images, labels);
