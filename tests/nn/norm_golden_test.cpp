@@ -1,5 +1,11 @@
 // Batch normalisation against PyTorch's: a training pass both ways, the running statistics after it, and
 // inference with these, where norms are folded into what stands before them.
+#include <limits>
+
+#include "kern/tensor/random.hpp"
+#include "kern/train/cross_entropy_loss.hpp"
+#include "kern/train/sgd.hpp"
+#include "kern/train/trainer.hpp"
 #include "layers_golden.hpp"
 
 using namespace kern;
@@ -85,4 +91,41 @@ TEST_CASE("norms before padding, without parameters, with ops that need their in
 
 TEST_CASE("norms of flat inputs alone") {
   check_norms<Input<6>, BatchNorm1d<6>, Linear<6, 5, Bias::off>, BatchNorm1d<5>, SiLU>("norm_flat", 4);
+}
+
+// PyTorch: "Expected more than 1 value per channel when training".
+TEST_CASE("a batch with one value a channel has no variance") {
+  using Net = Sequential<Named<"fc", Linear<6, 5>>, Named<"bn", BatchNorm1d<5>>>;
+  Model<Net, Input<6>, TestDevice> model{Seed{0}, test_device(1)};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  const Tensor<float, Shape<dyn, 6>> x = rand<float, Shape<dyn, 6>>(Seed{1}, 2);
+  const std::vector<std::int32_t> labels{1, 2};
+  const auto before = model.parameter("fc.weight");
+  CHECK_THROWS_WITH_AS(trainer.step(TensorView<const float, Shape<dyn, 6>>(x.data(), 1), {labels.data(), 1}),
+                       "layer 1 (bn): training needs more than 1 value a channel, got 1: a batch of 1",
+                       ArgumentError);
+  CHECK(model.parameter("fc.weight") == before);
+  trainer.step(x, labels);
+  CHECK(model.parameter("fc.weight") != before);
+}
+
+// What a loss that is not finite must not touch; and each batch that is accumulated counts, as in PyTorch.
+TEST_CASE("running statistics follow the batches that were trained on") {
+  using Net = Sequential<Named<"bn", BatchNorm1d<3>>, Linear<3, 2>>;
+  Model<Net, Input<3>, TestDevice> model{Seed{0}, test_device(1)};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  Tensor<float, Shape<dyn, 3>> x(2);
+  for (int i = 0; i < 6; ++i) x.data()[i] = float(i);  // means 1.5, 2.5, 3.5, unbiased variances 4.5
+  const std::vector<std::int32_t> labels{0, 1};
+  const auto out = model.predict(x);
+  trainer.accumulate(x, labels);
+  CHECK(model.buffer("bn.running_mean")[1] == doctest::Approx(0.25));
+  CHECK(model.buffer("bn.running_var")[1] == doctest::Approx(0.9 + 0.45));
+  trainer.step(x, labels);
+  CHECK(model.buffer("bn.running_mean")[2] == doctest::Approx(0.9 * 0.35 + 0.35));
+  const auto mean = model.buffer("bn.running_mean");
+  CHECK(model.predict(x).data()[0] != out.data()[0]);
+  x.data()[0] = std::numeric_limits<float>::infinity();
+  CHECK_THROWS_AS(trainer.step(x, labels), NumericError);
+  CHECK(model.buffer("bn.running_mean") == mean);
 }

@@ -138,6 +138,7 @@ class Executor {
   /// The two parts of forward(): what may allocate and copy, and the stages.
   template <class Samples>
   [[gnu::noinline]] void begin(Samples samples, int n, Draw draw) {
+    if constexpr (normalises) require_variance(n), prepared_inference_ = false;  // the statistics will change
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
@@ -442,6 +443,17 @@ class Executor {
   ops::NormScale<T> norm_scale(const Stage& s, std::size_t weight, int features) {
     const T* const w = s.affine ? parameters_.data() + weight : nullptr;
     return {w, w ? w + features : nullptr, s.rates.eps};
+  }
+  /// Throws ArgumentError where a norm would have one value a feature, as PyTorch does.
+  [[gnu::cold]] void require_variance(int n) const {
+    each<0, stages>([&]<int I>() {
+      if constexpr (is_norm(I)) {
+        if (n * numbers<I>().positions() > 1) return;
+        constexpr int layer = structure.stage[I].anchor;
+        throw ArgumentError(text("layer ", layer, " (", nn::layer_paths<Net>[layer].text,
+                                 "): training needs more than 1 value a channel, got 1: a batch of 1"));
+      }
+    });
   }
   template <int I>
   void measure(Slice s, int chunk) {
