@@ -1,5 +1,6 @@
 // kern: tensors and neural networks whose shapes are part of the type. All but the opt-in parts under io/.
 #pragma once
+#include "data/augment.hpp"
 #include "data/cifar.hpp"
 #include "data/device_loader.hpp"
 #include "data/loader.hpp"

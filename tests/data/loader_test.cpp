@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "kern/data/augment.hpp"
 #include "support/data_golden.hpp"
 #include "support/files.hpp"
 
@@ -328,6 +329,32 @@ TEST_CASE("pictures of several channels, from [h][w][c] bytes to (n, c, h, w)") 
     for (int c = 0; c < 3; ++c)
       for (int p = 0; p < 4; ++p) CHECK(batch.images(0, c, p / 2, p % 2) == float(51 * c + p) / 255.0f);
   }
+}
+
+TEST_CASE("a transform that crops gives batches of its own shape, from bytes and from floats") {
+  struct Rows {  // row y of picture i is 10 i + y
+    using Sample = Shape<2, 4, 3>;
+    std::size_t size() const { return 3; }
+    Record get(std::size_t i) const {
+      for (std::size_t p = 0; p < pixels.size(); ++p) pixels[p] = std::uint8_t(10 * i + p / 6);
+      return {pixels, 0};
+    }
+    int classes() const { return 1; }
+    mutable std::array<std::uint8_t, 24> pixels{};
+  };
+  const auto check = [](auto transform) {
+    DataLoader loader{Rows{}, transform, {.batch_size = 3}};
+    using Images = typename decltype(loader)::Batch::Images;
+    static_assert(std::is_same_v<Images, TensorView<const float, Shape<dyn, 2, 2, 1>>>);
+    for (const auto& batch : loader)
+      for (int i = 0; i < 3; ++i)
+        for (int c = 0; c < 2; ++c)
+          for (int y = 0; y < 2; ++y) CHECK(batch.images(i, c, y, 0) == float(10 * i + y + 1) / 255.0f);
+  };
+  const data::CenterCrop<Size2{2, 1}> crop;
+  check(data::Compose{ToTensor{}, crop});
+  check(data::Compose{crop, ToTensor{}});
+  check(data::Compose{data::Compose{data::CenterCrop<Size2{4, 1}>{}}, crop, ToTensor{}});
 }
 
 TEST_CASE("random transforms: the same for any batch size, another time each epoch") {

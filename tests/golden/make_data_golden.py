@@ -7,6 +7,11 @@ A line `NAME COUNT` is followed by COUNT words: floats by their 32 bits in hexad
 - unit, normalized: all 256 values of a byte after ToTensor, and after Normalize(0.1307, 0.3081)
 - rgb: an image of 5 x 7 pixels whose byte number i, as stored in HWC, is (37 i + 11) mod 256, after ToTensor and
   Normalize with ImageNet's means and deviations, in CHW
+- crop_TOP_LEFT_HEIGHT_WIDTH, hflip, vflip, center_HEIGHT_WIDTH: the bytes of that image, in HWC, after
+  functional.pad(2, fill=9) and functional.crop, and so on
+- erase: the same image's bytes as floats, in CHW, after functional.erase(1, 2, 3, 4, v=7)
+- erasing: of 100,000 rectangles of RandomErasing's default in 32 x 32 pixels, the means of height, width, area, top
+  and left, in thousandths
 - order_SEED_EPOCH: the order of 100 samples: indices sorted by (key, index); key is r[0] << 32 | r[1] of the
   Philox4x32-10 block r with counter (index, 0, epoch, 2 << 24) and key (seed mod 2^32, seed >> 32)
 """
@@ -16,7 +21,9 @@ import struct
 import numpy as np
 import torch
 import torchvision
+from PIL import Image
 from torchvision import transforms as T
+from torchvision.transforms import functional as F
 
 MASK = 0xFFFFFFFF
 
@@ -56,6 +63,22 @@ def main():
         "normalized": bits(T.Compose([T.ToTensor(), T.Normalize((0.1307,), (0.3081,))])(gray)),
         "rgb": bits(imagenet(rgb)),
     }
+    picture = Image.fromarray(rgb)
+    def add(name, changed):
+        arrays[name] = np.asarray(changed).flatten().tolist()
+    for place in [(0, 0, 5, 7), (4, 4, 5, 7), (1, 3, 5, 7), (3, 1, 5, 7), (2, 2, 5, 7), (0, 8, 3, 3), (6, 0, 3, 3),
+                  (3, 4, 2, 3), (0, 0, 5, 1)]:
+        add("crop_" + "_".join(map(str, place)), F.crop(F.pad(picture, 2, fill=9), *place))
+    add("hflip", F.hflip(picture))
+    add("vflip", F.vflip(picture))
+    for size in [(4, 4), (2, 2), (5, 3), (1, 6)]:
+        add(f"center_{size[0]}_{size[1]}", F.center_crop(picture, size))
+    add("erase", F.erase(torch.from_numpy(rgb).permute(2, 0, 1).float(), 1, 2, 3, 4, v=torch.tensor(7.0)).int())
+    torch.manual_seed(0)
+    default, black = T.RandomErasing(), torch.zeros(1, 32, 32)
+    boxes = np.array([default.get_params(black, default.scale, default.ratio, [0.0])[:4] for _ in range(100_000)])
+    i, j, h, w = boxes.T
+    arrays["erasing"] = [round(1000 * float(np.mean(x))) for x in (h, w, h * w, i, j)]
     for seed, epoch in [(0, 0), (0, 1), (12345678901234567890, 7)]:
         arrays[f"order_{seed}_{epoch}"] = order(100, seed, epoch)
     with open(pathlib.Path(__file__).resolve().parent / "data.txt", "w") as out:

@@ -17,6 +17,7 @@
 #include "background.hpp"
 #include "batch.hpp"
 #include "dataset.hpp"
+#include "file.hpp"
 #include "transforms.hpp"
 
 namespace kern::data {
@@ -61,11 +62,14 @@ inline void make_order(const DataLoaderOptions& options, std::uint32_t epoch,
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
 }
 
+constexpr std::size_t elements(const std::array<int, 3>& extents) {
+  return std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+}
 /// Record `index` of the set. Throws DataError where it is not what the set promises.
 template <class Set>
 Record record(const Set& set, std::uint32_t index) {
   constexpr auto extents = Set::Sample::extents;
-  constexpr std::size_t size = std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+  constexpr std::size_t size = elements(extents);
   const Record r = set.get(index);
   const int classes = set.classes();
   if (r.pixels.size() != size)
@@ -87,7 +91,8 @@ Record record(const Set& set, std::uint32_t index) {
 template <Dataset Set, Transform Change>
 class DataLoader {
  public:
-  using Batch = data::Batch<typename Set::Sample>;
+  /// Of what the transform makes of the data set's pictures.
+  using Batch = data::Batch<detail::OutputOf<typename Set::Sample, Change>>;
 
   /// Throws ArgumentError for a batch size below 1, DataError for an empty data set or one of 2^32 samples
   /// and more.
@@ -155,13 +160,18 @@ class DataLoader {
  private:
   static_assert(Set::Sample::rank == 3 && Set::Sample::is_static,
                 "a data set's Sample is Shape<channels, height, width>");
-  static constexpr auto extents = Set::Sample::extents;
-  static constexpr std::size_t sample_size =
-      std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
+  static constexpr auto extents = Set::Sample::extents,
+                        output = detail::OutputOf<typename Set::Sample, Change>::extents;
+  static constexpr std::size_t input_size = detail::elements(extents), output_size = detail::elements(output);
 
   struct Slot {
-    explicit Slot(std::size_t batch) : images(batch * sample_size), labels(batch) {}
+    // Behind the last picture there is room for it as it was before it became smaller.
+    explicit Slot(std::size_t batch)
+        : images(batch * output_size + std::max(input_size, output_size) - output_size),
+          bytes(input_size),
+          labels(batch) {}
     Buffer<float> images;
+    Bytes bytes;  // of a picture that changes
     std::vector<std::int32_t> labels;
     std::size_t count = 0;
     std::exception_ptr error;
@@ -202,22 +212,22 @@ class DataLoader {
     try {
       for (std::size_t i = 0; i < s.count; ++i) {
         if (abandoned_.load(std::memory_order_relaxed)) return;
-        s.labels[i] = sample(order_[first + i], s.images.data() + i * sample_size);
+        s.labels[i] = sample(order_[first + i], s.images.data() + i * output_size, s.bytes.data());
       }
     } catch (...) {
       s.error = std::current_exception();
     }
   }
   /// Writes a picture as the net gets it. -> its class.
-  std::int32_t sample(std::uint32_t index, float* values) const {
+  std::int32_t sample(std::uint32_t index, float* values, std::uint8_t* copy) const {
     const Record r = detail::record(set_, index);
-    Image image{extents[0], extents[1], extents[2], r.pixels.data(), values};
+    Image image{extents[0], extents[1], extents[2], r.pixels.data(), values, copy};
     transform_(image, TransformDraw{options_.seed, running_epoch_, index});
     if (image.bytes) throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
     const std::array<int, 3> shape{image.channels, image.height, image.width};
-    if (shape != extents)
+    if (shape != output)
       throw ShapeError(text("DataLoader: the transform made a picture of shape ", shape_string(shape),
-                            ": expected ", shape_string(extents)));
+                            ": expected ", shape_string(output)));
     return r.label;
   }
 

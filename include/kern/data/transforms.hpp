@@ -1,7 +1,8 @@
 // What happens to a picture between the data set and the net. A transform is a function object
 //   void operator()(Image& image, const TransformDraw& draw) const
-// that changes a picture in place; Compose applies several. Random ones draw from `draw` alone, so that the
-// result depends neither on threads nor on the order of loading.
+// that changes a picture in place, called by several threads at once; Compose applies several. Random ones
+// draw from `draw` alone, so that the result depends neither on threads nor on the order of loading. One that
+// makes another shape of a picture says which: `template <class Sample> using Output = Shape<...>`.
 #pragma once
 #include <array>
 #include <cmath>
@@ -16,18 +17,9 @@
 #include "../core/error.hpp"
 #include "../core/philox.hpp"
 #include "../core/simd.hpp"
+#include "image.hpp"
 
 namespace kern::data {
-
-/// A picture on its way: as the file has it, [height][width][channels] bytes, until ToTensor;
-/// [channels][height][width] floats after it.
-struct Image {
-  int channels, height, width;
-  const std::uint8_t* bytes;  ///< null once it is floats
-  float* values;              ///< room for size() floats
-  std::size_t area() const { return std::size_t(height) * std::size_t(width); }
-  std::size_t size() const { return std::size_t(channels) * area(); }
-};
 
 /// What a random transform draws from: numbers of their own for every seed, epoch, sample and place in a
 /// Compose.
@@ -52,11 +44,26 @@ template <class T>
 concept PointwiseTransform = Transform<T> && T::pointwise;
 
 namespace detail {
+
+template <class Sample, class... Transforms>
+struct Output {
+  using type = Sample;
+};
+template <class Sample, class First, class... Rest>
+struct Output<Sample, First, Rest...> : Output<Sample, Rest...> {};
+template <class Sample, class First, class... Rest>
+  requires requires { typename First::template Output<Sample>; }
+struct Output<Sample, First, Rest...> : Output<typename First::template Output<Sample>, Rest...> {};
+/// The shape of what the transforms, one after another, make of a picture of shape Sample.
+template <class Sample, class... Transforms>
+using OutputOf = typename Output<Sample, Transforms...>::type;
+
 inline constexpr auto unit_values = [] {
   std::array<float, 256> v{};
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = float(i) / 255.0f;
   return v;
 }();
+
 }  // namespace detail
 
 /// Bytes [height][width][channels] in 0..255 to floats [channels][height][width] in 0..1: v / 255.
@@ -121,6 +128,8 @@ template <Transform... Transforms>
 class Compose {
  public:
   static constexpr bool pointwise = (PointwiseTransform<Transforms> && ...);
+  template <class Sample>
+  using Output = detail::OutputOf<Sample, Transforms...>;
   explicit Compose(Transforms... t) : transforms_(std::move(t)...) {}
   void operator()(Image& image, TransformDraw draw) const {
     draw.place *= 64;  // a Compose within a Compose has places of its own
