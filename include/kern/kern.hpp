@@ -2,10 +2,13 @@
 #pragma once
 #include "data/augment.hpp"
 #include "data/cifar.hpp"
+#include "data/concat_dataset.hpp"
 #include "data/device_loader.hpp"
 #include "data/loader.hpp"
 #include "data/mnist.hpp"
 #include "data/synthetic.hpp"
+#include "data/subset.hpp"
+#include "data/tensor_dataset.hpp"
 #include "data/transforms.hpp"
 #include "graph/explain.hpp"
 #include "graph/facts.hpp"

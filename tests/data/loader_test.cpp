@@ -76,6 +76,19 @@ using Loader = DataLoader<Numbers, ToTensor>;
 static_assert(std::ranges::input_range<Loader>);
 static_assert(std::is_same_v<Loader::Batch::Images, TensorView<const float, Shape<dyn, 1, 1, 2>>>);
 
+/// Pictures of noise of 3 x 6 x 5 in a buffer of the set's own: no two threads may use it at once.
+struct Noise {
+  using Sample = Shape<3, 6, 5>;
+  std::size_t size() const { return 103; }
+  Record get(std::size_t i) const {
+    std::mt19937 random(static_cast<unsigned>(i));
+    for (std::uint8_t& p : pixels) p = std::uint8_t(random());
+    return {pixels, std::int32_t(i % 7)};
+  }
+  int classes() const { return 7; }
+  mutable std::array<std::uint8_t, 90> pixels{};
+};
+
 /// Waits for something that another thread does; false if it doesn't.
 template <class F>
 bool eventually(F f) {
@@ -385,7 +398,73 @@ TEST_CASE("random transforms: the same for any batch size, another time each epo
   CHECK(std::abs(int(std::count(a.begin(), a.end(), true)) - 99) < 36);
 }
 
+TEST_CASE("any number of workers, any batch size: the same bits") {
+  const data::Compose transform{data::RandomCrop<Size2{4, 5}>{.padding = 2, .fill = 3},
+                                data::RandomHorizontalFlip{}, ToTensor{}, data::Normalize{0.5f, 0.25f},
+                                data::RandomErasing{}};
+  const auto run = [&](int workers, int batch_size) {
+    DataLoader loader{Noise{},
+                      transform,
+                      {.batch_size = batch_size, .shuffle = true, .num_workers = workers, .seed = Seed{6}}};
+    std::vector<float> all;
+    for (int e = 0; e < 3; ++e) {
+      std::size_t at = 0;
+      const auto order = loader.order(loader.epoch());
+      for (const auto& batch : loader) {
+        all.insert(all.end(), batch.images.begin(), batch.images.end());
+        for (const std::int32_t label : batch.labels) REQUIRE(label == std::int32_t(order[at++] % 7));
+      }
+      for ([[maybe_unused]] const auto& batch : loader)
+        if (e == 1) break;
+    }
+    return all;
+  };
+  const auto expected = run(0, 1);
+  CHECK(expected.size() == 3 * 103 * 60);
+  for (const int workers : {0, 1, 2, 3, 8})
+    for (const int batch_size : {4, 64}) {
+      CAPTURE(workers);
+      CHECK(run(workers, batch_size) == expected);
+    }
+}
+
+TEST_CASE("several workers: errors come out at their batch, and a loop may be left at any time") {
+  std::atomic<bool> broken{true};
+  const auto fails = [&](std::size_t i) {
+    if (broken && i >= 25 && i % 10 == 5) throw std::runtime_error(text("sample ", i));
+  };
+  for (const int workers : {0, 2, 3}) {
+    broken = true;
+    DataLoader loader{Watched{100, fails}, ToTensor{}, {.batch_size = 10, .num_workers = workers}};
+    for (int loop = 0; loop < 20; ++loop) {
+      std::size_t batches = 0;
+      CHECK(thrown<std::runtime_error>([&] {
+              for (const auto& batch : loader) CHECK(number(batch, 0) == batches++ * 10);
+            }) == "sample 25");
+      CHECK(batches == 2);
+      for (const auto& batch : loader)
+        if (number(batch, 0) == 10) break;
+    }
+    broken = false;
+    CHECK(epoch(loader) == counting(100));
+    loader.begin();  // and the loader ends while its threads work
+  }
+}
+
+TEST_CASE("a data set that can't be copied has one worker at most") {
+  struct Only : Numbers {
+    std::unique_ptr<int> mine;
+    Only() : Numbers(4) {}
+  };
+  DataLoader one{Only{}, ToTensor{}, {.num_workers = 1}};
+  CHECK(epoch(one) == counting(4));
+  CHECK(thrown<ArgumentError>([] { DataLoader(Only{}, ToTensor{}, {.num_workers = 2}); }) ==
+        "DataLoader: num_workers = 2: each needs a copy of the data set, but it can't be copied");
+}
+
 TEST_CASE("bad arguments and empty sets") {
+  CHECK(thrown<ArgumentError>([] { Loader(Numbers{5}, ToTensor{}, {.num_workers = -1}); }) ==
+        "DataLoader: num_workers must be at least 0, got -1");
   const auto with = [](std::size_t n, int batch) {
     return thrown<Error>([&] { Loader(Numbers{n}, ToTensor{}, {.batch_size = batch}); });
   };

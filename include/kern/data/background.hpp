@@ -1,78 +1,91 @@
-// A thread that works ahead of the one that uses what it makes.
+// Threads that work ahead of the one that uses what they make.
 #pragma once
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "../core/simd.hpp"
 
 namespace kern::data {
 
-/// A thread that runs make(number) for the numbers 0, 1, 2, ... as far as it is told; they wrap around at
-/// 2^32. One other thread, the user, tells it, and makes a number itself that the thread hasn't begun when
-/// the user needs it: on a busy machine a thread may take milliseconds to wake. No two make() run at the
-/// same time. make must not throw.
+/// Threads that run make(number, thread) for the numbers 0, 1, 2, ... as far as they are told; these wrap
+/// around at 2^32. One other thread, the user, tells them, and makes a number itself that no thread has begun
+/// when the user needs it: on a busy machine a thread may take milliseconds to wake. make must not throw.
 class Background {
  public:
+  /// Any number of threads, 0 included: `thread` is below that.
   template <class Make>
-  explicit Background(Make make) : thread_([this, make] { work(make); }) {}
+  Background(int threads, Make make) : Background(room(threads)) {
+    for (int t = 0; t < threads; ++t) threads_.emplace_back([this, make, t] { work(make, t); });
+  }
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
-  /// Waits for the make() that runs; the rest is left.
+  /// Waits for the make() that run; the rest is left.
   ~Background() {
     stop_.store(true, std::memory_order_relaxed);
     asked_.fetch_add(1, std::memory_order_release);
-    asked_.notify_one();
-    thread_.join();
+    asked_.notify_all();
+    for (std::thread& t : threads_) t.join();
   }
 
-  /// The first number that the thread was not told to make.
+  /// How many numbers, the one that is needed included, may be asked for at a time: more than there are
+  /// threads, and a power of two, so that a number % room goes around as the numbers do.
+  static constexpr std::uint32_t room(int threads) { return std::bit_ceil(std::uint32_t(threads) + 1); }
+  /// The first number that no thread was told to make.
   std::uint32_t asked() const { return asked_.load(std::memory_order_relaxed); }
-  /// Returns when `number` is made, by `make` if the thread hasn't begun it; tells the thread to go on until
-  /// `end`, exclusive. All numbers before it must be made, and none after it asked for.
+  /// Returns when `number` is made, by `make` if no thread has begun it; tells the threads to go on until
+  /// `end`, exclusive. All numbers before it must have been needed, and none from number + room on asked for.
   template <class Make>
   void need(std::uint32_t number, std::uint32_t end, const Make& make) {
     std::uint32_t begun = number;
-    if (begun_.compare_exchange_strong(begun, number + 1, std::memory_order_acquire)) {
+    const bool mine = begun_.compare_exchange_strong(begun, number + 1, std::memory_order_acquire);
+    if (!mine || threads_.size() > 1) ask(end);
+    if (mine) {
       make(number);
-      made_.store(number + 1, std::memory_order_release);
-      ask(end);
+      made(number).store(number + 1, std::memory_order_release);
     } else {
-      ask(end);
-      wait(number + 1);
+      wait(number);
     }
+    ask(end);  // with one thread, no two make() run at the same time
   }
-  /// Takes back what it hasn't begun, and waits for what it has.
+  /// Takes back what no thread has begun, and waits for what one has.
   void cancel() {
     const std::uint32_t end = asked();
     std::uint32_t begun = begun_.load(std::memory_order_relaxed);
     while (begun != end && !begun_.compare_exchange_weak(begun, end, std::memory_order_relaxed)) {
     }
-    wait(begun);
-    made_.store(end, std::memory_order_relaxed);
+    for (std::uint32_t n = begun; n != end; ++n) made(n).store(n + 1, std::memory_order_relaxed);
+    for (std::uint32_t n = end - std::uint32_t(made_.size()); n != end; ++n) wait(n);
   }
 
  private:
+  explicit Background(std::uint32_t room) : made_(room) {
+    for (std::uint32_t n = -room; n != 0; ++n) made(n).store(n + 1, std::memory_order_relaxed);
+  }
   void ask(std::uint32_t end) {
     if (end == asked()) return;
     asked_.store(end, std::memory_order_release);
-    asked_.notify_one();
+    asked_.notify_all();
   }
   static constexpr int spins = 4000;  // 50 to 200 us, by the CPU's pause
 
-  /// Returns when all numbers below `end` are made.
-  void wait(std::uint32_t end) {
-    const auto ready = [&](std::uint32_t made) { return std::int32_t(made - end) >= 0; };
+  /// number + 1 once that is made.
+  std::atomic<std::uint32_t>& made(std::uint32_t number) { return made_[number % made_.size()]; }
+  /// Returns when `number` is made.
+  void wait(std::uint32_t number) {
+    const std::atomic<std::uint32_t>& m = made(number);
     for (int i = 0; i < spins; ++i) {
-      if (ready(made_.load(std::memory_order_acquire))) return;
+      if (m.load(std::memory_order_acquire) == number + 1) return;
       pause();
     }
-    for (std::uint32_t made; !ready(made = made_.load(std::memory_order_acquire));) made_.wait(made);
+    for (std::uint32_t before; (before = m.load(std::memory_order_acquire)) != number + 1;) m.wait(before);
   }
-  // Blocks at once when there is nothing to do: it is ahead by a batch, and whoever uses that needs the
-  // cores.
+  // Blocks at once when there is nothing to do: it is ahead of the user, who needs the cores.
   template <class Make>
-  void work(const Make& make) {
+  void work(const Make& make, int thread) {
     for (;;) {
       const std::uint32_t end = asked_.load(std::memory_order_acquire);
       if (stop_.load(std::memory_order_relaxed)) return;
@@ -80,18 +93,18 @@ class Background {
       if (std::int32_t(end - number) <= 0) {
         asked_.wait(end, std::memory_order_relaxed);
       } else if (begun_.compare_exchange_strong(number, number + 1, std::memory_order_acquire)) {
-        make(number);
-        made_.store(number + 1, std::memory_order_release);
-        made_.notify_one();
+        make(number, thread);
+        made(number).store(number + 1, std::memory_order_release);
+        made(number).notify_one();
       }
     }
   }
 
   alignas(64) std::atomic<std::uint32_t> asked_{0};
-  alignas(64) std::atomic<std::uint32_t> begun_{0};  // by either thread
-  alignas(64) std::atomic<std::uint32_t> made_{0};
+  alignas(64) std::atomic<std::uint32_t> begun_{0};  // by any thread
+  std::vector<std::atomic<std::uint32_t>> made_;     // of the last `room` numbers
   std::atomic<bool> stop_{false};
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace kern::data

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 
 #include "dataset.hpp"
@@ -87,7 +88,8 @@ class CifarRecords {
 }  // namespace detail
 
 /// CIFAR-10 (or another set in its files and its image size): 32 x 32 pixels of three bytes, and a class of 0
-/// to 9. Its pixels' means are 0.4914, 0.4822, 0.4465, the deviations 0.2470, 0.2435, 0.2616.
+/// to 9. Its pixels' means are 0.4914, 0.4822, 0.4465, the deviations 0.2470, 0.2435, 0.2616. Copies share
+/// the pictures.
 class Cifar10 {
  public:
   using Sample = Shape<3, 32, 32>;
@@ -105,28 +107,26 @@ class Cifar10 {
                                               reader)
                                        : read(folder, {"test_batch.bin"}, reader)) {}
 
-  std::size_t size() const { return records_.size(); }
-  Record get(std::size_t i) const { return records_.get(i); }
+  std::size_t size() const { return records_->size(); }
+  Record get(std::size_t i) const { return records_->get(i); }
 
  private:
-  static detail::CifarRecords read(const std::string& folder, std::initializer_list<const char*> files,
-                                   Reader reader) {
-    return {{"CIFAR-10", "cifar-10-batches-bin", "cifar-10-binary.tar.gz", "cifar-10-batches-py",
-             "cifar-10-python.tar.gz", "data_batch_1", 1},
-            folder,
-            files,
-            0,
-            classes(),
-            reader};
+  static std::shared_ptr<const detail::CifarRecords> read(const std::string& folder,
+                                                          std::initializer_list<const char*> files,
+                                                          Reader reader) {
+    return std::make_shared<const detail::CifarRecords>(
+        detail::CifarKind{"CIFAR-10", "cifar-10-batches-bin", "cifar-10-binary.tar.gz", "cifar-10-batches-py",
+                          "cifar-10-python.tar.gz", "data_batch_1", 1},
+        folder, files, 0, classes(), reader);
   }
-  detail::CifarRecords records_;
+  std::shared_ptr<const detail::CifarRecords> records_;
 };
 
 /// Which of CIFAR-100's two labels of a picture: its class (of 100), or that one's superclass (of 20).
 enum class Cifar100Labels { fine, coarse };
 
 /// CIFAR-100: 32 x 32 pixels of three bytes, and a class of 0 to 99, or a superclass of 0 to 19. Its pixels'
-/// means are 0.5071, 0.4865, 0.4409, the deviations 0.2673, 0.2564, 0.2762.
+/// means are 0.5071, 0.4865, 0.4409, the deviations 0.2673, 0.2564, 0.2762. Copies share the pictures.
 class Cifar100 {
  public:
   using Sample = Shape<3, 32, 32>;
@@ -136,17 +136,18 @@ class Cifar100 {
   explicit Cifar100(const std::string& folder, Split split = Split::train,
                     Cifar100Labels labels = Cifar100Labels::fine, Reader reader = read_file)
       : labels_(labels),
-        records_({"CIFAR-100", "cifar-100-binary", "cifar-100-binary.tar.gz", "cifar-100-python",
-                  "cifar-100-python.tar.gz", "train", 2},
-                 folder, {split == Split::train ? "train.bin" : "test.bin"},
-                 labels == Cifar100Labels::fine ? 1 : 0, classes(), reader) {}
+        records_(std::make_shared<const detail::CifarRecords>(
+            detail::CifarKind{"CIFAR-100", "cifar-100-binary", "cifar-100-binary.tar.gz", "cifar-100-python",
+                              "cifar-100-python.tar.gz", "train", 2},
+            folder, std::initializer_list<const char*>{split == Split::train ? "train.bin" : "test.bin"},
+            labels == Cifar100Labels::fine ? 1 : 0, classes(), reader)) {}
 
-  std::size_t size() const { return records_.size(); }
-  Record get(std::size_t i) const { return records_.get(i); }
+  std::size_t size() const { return records_->size(); }
+  Record get(std::size_t i) const { return records_->get(i); }
 
  private:
   Cifar100Labels labels_;
-  detail::CifarRecords records_;
+  std::shared_ptr<const detail::CifarRecords> records_;
 };
 
 }  // namespace kern::data

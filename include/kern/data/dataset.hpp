@@ -12,16 +12,17 @@ namespace kern::data {
 /// Which part of a published data set.
 enum class Split { train, test };
 
-/// A picture of a data set, its bytes as the file has them: [height][width][channels], and its class. The
-/// bytes belong to the data set and stay as they are until its next get().
+/// A picture of a data set and its class. The picture is bytes as a file has them, or floats, which need no
+/// ToTensor; it belongs to the data set and stays as it is until its next get().
 struct Record {
-  std::span<const std::uint8_t> pixels;
+  std::span<const std::uint8_t> pixels;  ///< [height][width][channels]; empty if there are values
   std::int32_t label;
+  std::span<const float> values{};  ///< [channels][height][width]
 };
 
 /// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
 /// get() is called for one index below size() at a time, by a loader's thread or by the one that loops over
-/// it; what it throws comes out of the loop.
+/// it; what it throws comes out of the loop. A loader with several threads has a copy of the set for each.
 template <class D>
 concept Dataset = requires(const D& d, std::size_t i) {
   typename D::Sample;

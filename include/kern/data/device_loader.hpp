@@ -64,6 +64,8 @@ class DeviceLoader {
     std::vector<std::uint8_t> all(n * size);
     for (std::size_t i = 0; i < n; ++i) {
       const Record r = detail::record(set_, std::uint32_t(i));
+      if (r.pixels.empty())
+        throw DataError(text("DeviceLoader: record ", i, " of the data set is floats: expected bytes"));
       std::copy(r.pixels.begin(), r.pixels.end(), all.begin() + std::ptrdiff_t(i * size));
       labels_[i] = r.label;
     }

@@ -8,6 +8,7 @@
 #include <exception>
 #include <iterator>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,16 @@
 #include "batch.hpp"
 #include "dataset.hpp"
 #include "file.hpp"
+#include "shuffle.hpp"
 #include "transforms.hpp"
 
 namespace kern::data {
 
-/// PyTorch's names and defaults.
+/// PyTorch's names and defaults, but for num_workers.
 struct DataLoaderOptions {
   int batch_size = 1;
   bool shuffle = false;
+  int num_workers = 1;     ///< threads that prepare batches; 0: the loop's own does when it needs one
   bool drop_last = false;  ///< leave out a last batch that is not full
   Seed seed{};             ///< of the order and of random transforms
 };
@@ -36,6 +39,8 @@ template <class Set>
 const DataLoaderOptions& checked(const DataLoaderOptions& options, const Set& set) {
   if (options.batch_size < 1)
     throw ArgumentError(text("DataLoader: batch_size must be at least 1, got ", options.batch_size));
+  if (options.num_workers < 0)
+    throw ArgumentError(text("DataLoader: num_workers must be at least 0, got ", options.num_workers));
   if (set.size() == 0) throw DataError("DataLoader: the data set is empty");
   if (set.size() > 0xffffffffu)
     throw DataError(text("DataLoader: expected a data set of at most 4294967295 samples, got ", set.size()));
@@ -47,19 +52,11 @@ inline std::size_t batches(const DataLoaderOptions& options, std::size_t n) {
   return options.drop_last ? n / b : (n + b - 1) / b;
 }
 
-using OrderKey = std::pair<std::uint64_t, std::uint32_t>;
 /// order[i]: the sample that comes i-th in an epoch.
 inline void make_order(const DataLoaderOptions& options, std::uint32_t epoch,
                        std::vector<std::uint32_t>& order, std::vector<OrderKey>& keys) {
+  if (options.shuffle) return shuffle(options.seed, Shuffle::loader, epoch, order, keys);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint32_t(i);
-  if (!options.shuffle) return;
-  keys.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto r = random::draw(options.seed, random::Stream::shuffle, 0, epoch, std::uint32_t(i));
-    keys[i] = {std::uint64_t{r[0]} << 32 | r[1], std::uint32_t(i)};
-  }
-  std::sort(keys.begin(), keys.end());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
 }
 
 constexpr std::size_t elements(const std::array<int, 3>& extents) {
@@ -72,9 +69,10 @@ Record record(const Set& set, std::uint32_t index) {
   constexpr std::size_t size = elements(extents);
   const Record r = set.get(index);
   const int classes = set.classes();
-  if (r.pixels.size() != size)
-    throw DataError(text("record ", index, " of the data set: expected ", size,
-                         " bytes for a picture of shape ", shape_string(extents), ", got ", r.pixels.size()));
+  const bool floats = r.pixels.empty() && !r.values.empty();
+  if (const std::size_t got = floats ? r.values.size() : r.pixels.size(); got != size)
+    throw DataError(text("record ", index, " of the data set: expected ", size, floats ? " floats" : " bytes",
+                         " for a picture of shape ", shape_string(extents), ", got ", got));
   if (r.label < 0 || r.label >= classes)
     throw DataError(
         text("label of record ", index, " of the data set: expected 0 to ", classes - 1, ", got ", r.label));
@@ -83,11 +81,13 @@ Record record(const Set& set, std::uint32_t index) {
 
 }  // namespace detail
 
-/// Gives a data set batch by batch: for (const auto& batch : loader). A thread prepares the next batch
-/// meanwhile; if it has not begun when that is needed, the loop's own does. With shuffle each epoch has an
-/// order of its own: the indices sorted by Philox keys of (seed, epoch), so the order depends on nothing
-/// else. One loop at a time; leaving it early is fine. What the data set or a transform throws comes out of
-/// the loop, at the batch that it belongs to. After the first epoch nothing allocates.
+/// Gives a data set batch by batch: for (const auto& batch : loader). num_workers threads prepare the next
+/// ones meanwhile; a batch that none has begun when it is needed, the loop's own does. The batches are the
+/// same for any number. With shuffle each epoch has an order of its own: the indices sorted by Philox keys of
+/// (seed, epoch), so the order depends on nothing else. One loop at a time; leaving it early is fine. What
+/// the data set or a transform throws comes out of the loop, at the batch that it belongs to. After the first
+/// epoch nothing allocates. Of two workers or more each has a copy of the data set, as PyTorch's have: get()
+/// is never called by two threads at once on one of them.
 template <Dataset Set, Transform Change>
 class DataLoader {
  public:
@@ -100,9 +100,12 @@ class DataLoader {
       : set_(std::move(set)),
         transform_(std::move(transform)),
         options_(detail::checked(options, set_)),
+        copies_(copies()),
         order_(set_.size()),
-        slots_{Slot(full_batch()), Slot(full_batch())},
-        background_([this](std::uint32_t number) { fill(number); }) {}
+        slots_(slots()),
+        background_(options_.num_workers, [this](std::uint32_t number, int worker) {
+          fill(number, copies_.empty() ? set_ : copies_[std::size_t(worker)]);
+        }) {}
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
   ~DataLoader() { abandoned_.store(true, std::memory_order_relaxed); }
@@ -179,7 +182,21 @@ class DataLoader {
 
   std::size_t full_batch() const { return std::min(std::size_t(options_.batch_size), set_.size()); }
 
-  /// Waits until the thread has left the epoch before, then lays out this one.
+  std::vector<Set> copies() const {
+    if (options_.num_workers < 2) return {};
+    if constexpr (std::is_copy_constructible_v<Set>)
+      return std::vector<Set>(std::size_t(options_.num_workers), set_);
+    else
+      throw ArgumentError(text("DataLoader: num_workers = ", options_.num_workers,
+                               ": each needs a copy of the data set, but it can't be copied"));
+  }
+  std::vector<Slot> slots() const {
+    std::vector<Slot> s;
+    for (std::uint32_t i = 0; i < Background::room(options_.num_workers); ++i) s.emplace_back(full_batch());
+    return s;
+  }
+
+  /// Waits until the threads have left the epoch before, then lays out this one.
   void start() {
     ++loop_;
     batches_ = given_ = 0;
@@ -195,8 +212,9 @@ class DataLoader {
   bool next(Batch& batch) {
     if (given_ == batches_) return false;
     const std::uint32_t number = first_ + std::uint32_t(given_++);
-    background_.need(number, number + (given_ < batches_ ? 2 : 1), [this](std::uint32_t n) { fill(n); });
-    Slot& s = slots_[number % 2];
+    const std::size_t ahead = std::min(slots_.size() - 1, batches_ - given_);
+    background_.need(number, number + 1 + std::uint32_t(ahead), [this](std::uint32_t n) { fill(n, set_); });
+    Slot& s = slots_[number % slots_.size()];
     if (s.error) {
       batches_ = given_;
       std::rethrow_exception(std::exchange(s.error, nullptr));
@@ -204,24 +222,28 @@ class DataLoader {
     batch = Batch{typename Batch::Images(s.images.data(), int(s.count)), {s.labels.data(), s.count}};
     return true;
   }
-  void fill(std::uint32_t number) {
-    Slot& s = slots_[number % 2];
+  void fill(std::uint32_t number, const Set& set) {
+    Slot& s = slots_[number % slots_.size()];
     const std::size_t first = std::size_t(number - first_) * std::size_t(options_.batch_size);
     s.count = std::min(std::size_t(options_.batch_size), order_.size() - first);
     s.error = nullptr;
     try {
       for (std::size_t i = 0; i < s.count; ++i) {
         if (abandoned_.load(std::memory_order_relaxed)) return;
-        s.labels[i] = sample(order_[first + i], s.images.data() + i * output_size, s.bytes.data());
+        s.labels[i] = sample(set, order_[first + i], s.images.data() + i * output_size, s.bytes.data());
       }
     } catch (...) {
       s.error = std::current_exception();
     }
   }
   /// Writes a picture as the net gets it. -> its class.
-  std::int32_t sample(std::uint32_t index, float* values, std::uint8_t* copy) const {
-    const Record r = detail::record(set_, index);
+  std::int32_t sample(const Set& set, std::uint32_t index, float* values, std::uint8_t* copy) const {
+    const Record r = detail::record(set, index);
     Image image{extents[0], extents[1], extents[2], r.pixels.data(), values, copy};
+    if (r.pixels.empty()) {
+      image.bytes = nullptr;
+      std::copy(r.values.begin(), r.values.end(), values);
+    }
     transform_(image, TransformDraw{options_.seed, running_epoch_, index});
     if (image.bytes) throw ArgumentError("DataLoader: the transform leaves bytes: expected a ToTensor in it");
     const std::array<int, 3> shape{image.channels, image.height, image.width};
@@ -234,16 +256,17 @@ class DataLoader {
   const Set set_;
   const Change transform_;
   const DataLoaderOptions options_;
+  const std::vector<Set> copies_;  // one for each worker where there are several; else all use set_
   std::uint32_t epoch_ = 0;
   std::uint64_t loop_ = 0;  // loops begun
 
-  // The thread reads these; they change only while it has nothing to do.
+  // The threads read these; they change only while none has anything to do.
   std::vector<std::uint32_t> order_;
   std::vector<detail::OrderKey> keys_;
   std::uint32_t running_epoch_ = 0;
-  std::uint32_t first_ = 0;  // the thread's number for the epoch's batch 0
+  std::uint32_t first_ = 0;  // the threads' number for the epoch's batch 0
 
-  Slot slots_[2];                        // used in turn: one is being used, one being filled
+  std::vector<Slot> slots_;              // used in turn: one by the loop, the others filled ahead
   std::size_t batches_ = 0, given_ = 0;  // of the epoch
   std::atomic<bool> abandoned_{false};   // nobody will look at what is being filled
   Background background_;                // last: its end comes first

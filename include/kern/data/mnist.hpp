@@ -1,6 +1,7 @@
 // MNIST: handwritten digits.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "dataset.hpp"
@@ -9,7 +10,7 @@
 namespace kern::data {
 
 /// MNIST's handwritten digits (or another set in its four files and its image size): 28 x 28 bytes and a
-/// class of 0 to 9.
+/// class of 0 to 9. Copies share the pictures.
 class Mnist {
  public:
   using Sample = Shape<1, 28, 28>;
@@ -24,24 +25,24 @@ class Mnist {
     const std::string part = split == Split::train ? "train" : "t10k";
     const std::string image_file = find(folder, part + "-images", "idx3-ubyte", reader);
     const std::string label_file = find(folder, part + "-labels", "idx1-ubyte", reader);
-    images_ = read_idx(image_file, 3, reader);
-    labels_ = read_idx(label_file, 1, reader);
-    const auto& e = images_.extents;
+    images_ = std::make_shared<const Idx>(read_idx(image_file, 3, reader));
+    labels_ = std::make_shared<const Idx>(read_idx(label_file, 1, reader));
+    const auto& e = images_->extents;
     if (e[1] != 28 || e[2] != 28)
       throw DataError(text(image_file, ": expected images of 28 x 28, got ", e[1], " x ", e[2]));
-    if (e[0] != labels_.extents[0])
+    if (e[0] != labels_->extents[0])
       throw DataError(text(image_file, " has ", e[0], " images, but ", label_file, " has ",
-                           labels_.extents[0], " labels"));
+                           labels_->extents[0], " labels"));
     if (e[0] == 0) throw DataError(text(image_file, ": expected at least 1 image, got 0"));
     for (std::size_t i = 0; i < size(); ++i)
-      if (labels_.elements()[i] >= classes())
-        throw DataError(
-            text(label_file, ": label of record ", i, ": expected 0 to 9, got ", int{labels_.elements()[i]}));
+      if (labels_->elements()[i] >= classes())
+        throw DataError(text(label_file, ": label of record ", i, ": expected 0 to 9, got ",
+                             int{labels_->elements()[i]}));
   }
 
-  std::size_t size() const { return std::size_t(images_.extents[0]); }
+  std::size_t size() const { return std::size_t(images_->extents[0]); }
   Record get(std::size_t i) const {
-    return {{images_.elements() + i * pixels, pixels}, labels_.elements()[i]};
+    return {{images_->elements() + i * pixels, pixels}, labels_->elements()[i]};
   }
 
  private:
@@ -66,7 +67,7 @@ class Mnist {
         text(in, "/", stem, "-", kind, ": no such file (nor with a dot, nor in ", in, "/MNIST/raw)"));
   }
 
-  Idx images_, labels_;
+  std::shared_ptr<const Idx> images_, labels_;
 };
 
 }  // namespace kern::data

@@ -1,0 +1,42 @@
+// Data sets one behind another.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "dataset.hpp"
+
+namespace kern::data {
+
+/// The records of the first set, then those of the next, and so on; of any types, with pictures of one shape.
+/// Its classes are as many as those of the set that has most. torch.utils.data.ConcatDataset.
+template <Dataset First, Dataset... Rest>
+class ConcatDataset {
+ public:
+  using Sample = typename First::Sample;
+  static_assert((std::is_same_v<Sample, typename Rest::Sample> && ...),
+                "ConcatDataset: the sets' Samples differ");
+
+  explicit ConcatDataset(First first, Rest... rest) : sets_(std::move(first), std::move(rest)...) {}
+  std::size_t size() const {
+    return std::apply([](const auto&... set) { return (std::size_t(set.size()) + ...); }, sets_);
+  }
+  int classes() const {
+    return std::apply([](const auto&... set) { return std::max({int(set.classes())...}); }, sets_);
+  }
+  Record get(std::size_t i) const { return get<0>(i); }
+
+ private:
+  template <std::size_t Number>
+  Record get(std::size_t i) const {
+    const auto& set = std::get<Number>(sets_);
+    if constexpr (Number < sizeof...(Rest))
+      if (i >= set.size()) return get<Number + 1>(i - set.size());
+    return set.get(i);
+  }
+  std::tuple<First, Rest...> sets_;
+};
+
+}  // namespace kern::data

@@ -1,0 +1,148 @@
+// TensorDataset, Subset, random_split and ConcatDataset.
+#include "kern/data/concat_dataset.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "kern/data/loader.hpp"
+#include "kern/data/subset.hpp"
+#include "kern/data/tensor_dataset.hpp"
+#include "kern/tensor/tensor.hpp"
+#include "support/files.hpp"
+
+using namespace kern;
+using namespace kern::testing;
+using data::ConcatDataset;
+using data::DataLoader;
+using data::random_split;
+using data::Subset;
+using data::TensorDataset;
+
+namespace {
+
+/// n pictures of 2 x 1 x 2, all of them from `first` on; class: number mod 3.
+template <class T>
+auto numbers(int n, int first = 0) {
+  Tensor<T, Shape<dyn, 2, 1, 2>> images(n);
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < n; ++i) labels.push_back((first + i) % 3);
+  for (int i = 0; i < 4 * n; ++i) images.data()[i] = T(4 * first + i);
+  return TensorDataset{images, labels};
+}
+/// What a loader gives of a set: the first element of each picture, as a number.
+template <class Set>
+std::vector<int> loaded(const Set& set) {
+  std::vector<int> all;
+  for (std::size_t i = 0; i < set.size(); ++i) all.push_back(int(set.get(i).pixels[0]) / 4);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("TensorDataset: a loader gives the tensor's pictures, of bytes and of floats") {
+  static_assert(data::Dataset<TensorDataset<float, Shape<2, 1, 2>>>);
+  const auto check = [](const auto& set, const auto& transform, float scale) {
+    CHECK(set.size() == 5);
+    CHECK(set.classes() == 3);
+    DataLoader loader{set, transform, {.batch_size = 2}};
+    int at = 0;
+    for (const auto& batch : loader)
+      for (int i = 0; i < int(batch.size()); ++i, ++at) {
+        CHECK(batch.labels[std::size_t(i)] == at % 3);
+        for (int e = 0; e < 4; ++e) CHECK(batch.images(i, e / 2, 0, e % 2) == float(4 * at + e) / scale);
+      }
+    CHECK(at == 5);
+  };
+  check(numbers<std::uint8_t>(5), data::ToTensor{}, 255);
+  check(numbers<float>(5), data::Compose{}, 1);
+  check(numbers<float>(5), data::Normalize{0, 2}, 2);
+  const Tensor<float, Shape<3, 1, 1, 1>> fixed{1, 2, 3};
+  const TensorDataset set{fixed, std::vector<std::int32_t>{0, 0, 1}, 4};
+  CHECK(set.classes() == 4);
+  CHECK(set.get(2).values[0] == 3);
+}
+
+TEST_CASE("TensorDataset: labels that don't fit") {
+  const Tensor<float, Shape<3, 1, 1, 1>> images{1, 2, 3};
+  const auto message = [&](std::vector<std::int32_t> labels, int classes) {
+    return thrown<ArgumentError>([&] { TensorDataset(images, labels, classes); });
+  };
+  CHECK(message({0, 1}, 0) == "TensorDataset: got 3 images, but 2 labels");
+  CHECK(message({0, -1, 1}, 0) == "TensorDataset: label of record 1: expected 0 to 1, got -1");
+  CHECK(message({0, 1, 2}, 2) == "TensorDataset: label of record 2: expected 0 to 1, got 2");
+}
+
+TEST_CASE("a record of floats is measured, too, and ToTensor refuses it") {
+  struct Short {
+    using Sample = Shape<1, 1, 3>;
+    std::vector<float> v{1, 2};
+    std::size_t size() const { return 1; }
+    data::Record get(std::size_t) const { return {{}, 0, v}; }
+    int classes() const { return 1; }
+  };
+  const auto message = [](auto set, auto transform) {
+    return thrown<Error>([&] { DataLoader(set, transform).begin(); });
+  };
+  CHECK(message(Short{}, data::Compose{}) ==
+        "record 0 of the data set: expected 3 floats for a picture of shape (1, 1, 3), got 2");
+  CHECK(message(numbers<float>(1), data::ToTensor{}) ==
+        "ToTensor: the image is floats already: expected it first in a Compose");
+}
+
+TEST_CASE("Subset: the records at its indices") {
+  const Subset set{numbers<std::uint8_t>(9), {8, 0, 3, 3}};
+  static_assert(data::Dataset<decltype(set)>);
+  CHECK(loaded(set) == std::vector<int>{8, 0, 3, 3});
+  CHECK(set.get(0).label == 2);
+  CHECK(set.classes() == 3);
+  CHECK(loaded(Subset{set, {1, 0}}) == std::vector<int>{0, 8});
+  CHECK(thrown<ArgumentError>([] { Subset(numbers<float>(9), {0, 9}); }) ==
+        "Subset: index 1: expected one below 9, got 9");
+}
+
+TEST_CASE("random_split: torch's lengths; every record in one part; the order is the seed's") {
+  const auto set = numbers<std::uint8_t>(10);
+  const auto lengths = [](const auto& parts) {
+    std::vector<std::size_t> n;
+    for (const auto& p : parts) n.push_back(p.size());
+    return n;
+  };
+  using Lengths = std::vector<std::size_t>;
+  // len() of torch.utils.data.random_split(range(10), ...), and of range(7)
+  CHECK(lengths(random_split(set, {3, 0, 7})) == Lengths{3, 0, 7});
+  CHECK(lengths(random_split(set, {0.33, 0.33, 0.34})) == Lengths{4, 3, 3});
+  CHECK(lengths(random_split(set, {0.55, 0.45})) == Lengths{6, 4});
+  CHECK(lengths(random_split(numbers<float>(7), {0.25, 0.25, 0.25, 0.25})) == Lengths{2, 2, 2, 1});
+
+  const auto [train, valid] = random_split(set, {0.8, 0.2}, Seed{1});
+  auto all = loaded(train), rest = loaded(valid);
+  CHECK(!std::is_sorted(all.begin(), all.end()));
+  CHECK(loaded(random_split(set, {8, 2}, Seed{1})[0]) == all);
+  CHECK(loaded(random_split(set, {8, 2}, Seed{2})[0]) != all);
+  all.insert(all.end(), rest.begin(), rest.end());
+  CHECK(std::set<int>(all.begin(), all.end()).size() == 10);
+  // Not the order of a loader with the same seed.
+  const DataLoader loader{set, data::ToTensor{}, {.shuffle = true, .seed = Seed{1}}};
+  CHECK(loader.order(0) != random_split(set, {10}, Seed{1})[0].indices());
+
+  const auto message = [&](const auto&... part) {
+    return thrown<ArgumentError>([&] { random_split(set, {part...}); });
+  };
+  CHECK(message(3, 6) == "random_split: expected lengths whose sum is 10, the data set's, got 9");
+  CHECK(message(11, -1) == "random_split: part 1: expected a length or a fraction, got -1");
+  CHECK(message(0.5, 0.4) == "random_split: expected fractions whose sum is 1, got 0.9");
+  CHECK(message(1.5, -0.5) == "random_split: part 0: expected a length or a fraction, got 1.5");
+}
+
+TEST_CASE("ConcatDataset: one set behind another, of any types") {
+  const ConcatDataset set{numbers<std::uint8_t>(2), Subset{numbers<std::uint8_t>(9), {8, 7}},
+                          numbers<std::uint8_t>(1, 5)};
+  static_assert(data::Dataset<decltype(set)>);
+  CHECK(set.size() == 5);
+  CHECK(set.classes() == 3);
+  CHECK(loaded(set) == std::vector<int>{0, 1, 8, 7, 5});
+  CHECK(set.get(4).label == 2);
+}
