@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "../core/error.hpp"
 
@@ -87,10 +88,11 @@ inline void crop(Image& image, int top, int left, int height, int width, float f
 inline void hflip(Image& image) {
   detail::edit(image, [&](auto* elements, std::size_t planes, std::size_t depth) {
     const std::size_t width = std::size_t(image.width), rows = planes * std::size_t(image.height);
-    for (auto* row = elements; row != elements + rows * width * depth; row += width * depth)
-      for (std::size_t x = 0; x < width / 2; ++x)
-        for (std::size_t d = 0; d < depth; ++d)
-          std::swap(row[x * depth + d], row[(width - 1 - x) * depth + d]);
+    for (auto* row = elements; row != elements + rows * width * depth; row += width * depth) {
+      std::reverse(row, row + width * depth);  // the elements of a pixel, too: turned back
+      for (std::size_t d = 0; d < depth / 2; ++d)
+        for (std::size_t x = 0; x < width; ++x) std::swap(row[x * depth + d], row[x * depth + depth - 1 - d]);
+    }
   });
 }
 
