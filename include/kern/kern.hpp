@@ -23,4 +23,5 @@
 #include "train/optimizers.hpp"
 #include "train/reduce_lr_on_plateau.hpp"
 #include "train/schedules.hpp"
+#include "train/metrics.hpp"
 #include "train/trainer.hpp"
