@@ -1,15 +1,20 @@
 # Compiles a program of libFuzzer's and runs it for a while, from the inputs that are kept in corpus/<name> and those in SEEDS.
 #   cmake -DCOMPILER=clang++ -DNAME=idx -DINCLUDE=<root>/include -DSCRATCH=<folder> -DSECONDS=20 [-DSEEDS=<folder>]
-#         [-DRUNS=<most>] -P run.cmake
+#         [-DLIBRARY=<name>] [-DRUNS=<most>] -P run.cmake
 # An input that fails stays in SCRATCH; so do those that reach new code (in SCRATCH/corpus).
 cmake_minimum_required(VERSION 3.22)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH}/corpus)
 
+set(library "")
+if(DEFINED LIBRARY)
+  set(library -l${LIBRARY})
+endif()
 execute_process(
   COMMAND ${COMPILER} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
           -I ${INCLUDE} -I ${here}/.. ${here}/${NAME}_fuzz.cpp -pthread -o ${SCRATCH}/fuzz
+          ${library}
   RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${NAME}_fuzz.cpp does not compile")
