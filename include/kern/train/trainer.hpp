@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../graph/model.hpp"
 #include "../ops/cross_entropy.hpp"
@@ -85,12 +86,13 @@ class Trainer
   }
 
   /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
-  /// change. Throws as step() does; NumericError says what is not finite.
-  template <class Loader>
-  Evaluation evaluate(Loader&& loader) {
+  /// change. Each metric is given the net's outputs and the labels: metric.update(scores, labels), as of
+  /// train/metrics.hpp. Throws as step() does; NumericError says what is not finite.
+  template <class Loader, class... Metrics>
+  Evaluation evaluate(Loader&& loader, Metrics&... metrics) {
     Evaluation r;
     for (const auto& batch : loader) {
-      if constexpr (fits<decltype(batch.images)>()) add(r, view(batch.images), batch.labels);
+      if constexpr (fits<decltype(batch.images)>()) add(r, view(batch.images), batch.labels, metrics...);
     }
     if (r.count) r.loss /= double(r.count), r.accuracy /= double(r.count);
     return r;
@@ -265,8 +267,8 @@ class Trainer
   [[gnu::cold]] void refuse_pixels(const Images& images, const std::string& what) const {
     refuse_pixels(typename Model::Batch(images.to(Host{})), what);
   }
-  template <class Images>
-  void add(Evaluation& r, const Images& images, std::span<const std::int32_t> labels) {
+  template <class Images, class... Metrics>
+  void add(Evaluation& r, const Images& images, std::span<const std::int32_t> labels, Metrics&... metrics) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
     const T* z = e.infer(e.backend().samples_of(images), n);
@@ -278,12 +280,16 @@ class Trainer
     if (!std::isfinite(loss)) refuse_evaluation(images, r.count, loss);
     r.loss += n * loss;
     z = e.backend().to_host(z, std::size_t(n) * std::size_t(last.out_size()));
+    std::vector<T> scores;
     for (int i = 0; i < n; ++i, z += last.out_size()) {
       int best = 0;
       for (int j = 1; j < l.classes(); ++j)
         if (z[l.at(j)] > z[l.at(best)]) best = j;
       r.accuracy += best == labels[std::size_t(i)];
+      if constexpr (sizeof...(metrics) > 0)
+        for (int j = 0; j < l.classes(); ++j) scores.push_back(z[l.at(j)]);
     }
+    (metrics.update(TensorView<const T, Shape<dyn, dyn>>(scores.data(), n, l.classes()), labels), ...);
     r.count += std::size_t(n);
   }
 
