@@ -1,5 +1,6 @@
 // What a net takes for what.
-//   g++ -std=c++20 -O3 -march=native -I include examples/snippets/metrics.cpp -pthread -o metrics && ./metrics
+//   g++ -std=c++20 -O3 -march=native -I include examples/snippets/metrics.cpp -pthread -o metrics &&
+//   ./metrics
 #include <cstdio>
 #include <kern/kern.hpp>
 #include <vector>
