@@ -1,7 +1,7 @@
 // A net that does not fit must be the first and only error: a base class with a static_assert on an
 // incomplete type.
 #pragma once
-#include "plan.hpp"
+#include "fold.hpp"
 
 namespace kern {
 

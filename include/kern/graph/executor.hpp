@@ -13,7 +13,7 @@
 #include "../core/memory.hpp"
 #include "../ops/batch_norm.hpp"
 #include "../ops/chain.hpp"
-#include "checked.hpp"
+#include "structure.hpp"
 
 namespace kern::graph {
 
@@ -21,23 +21,22 @@ template <class Net, class In, bool Erased, class Backend, class T>
 class Executor {
   template <class U>
   using Memory = typename Backend::template Memory<U>;
+  using S = Structure<Net, In, Erased, Backend>;
 
  public:
-  /// What is fused and in which order: known for an erased net, too. Its sizes are not, then.
-  static constexpr auto structure =
-      make_plan<Net>(In::is_static ? In::dims : In::any_dims, layout_of<Backend>, In::is_static);
-  static constexpr int stages = structure.stages, chunked = structure.chunked;
-  /// The same for inference.
-  static constexpr auto inference = make_plan<Net>(In::is_static ? In::dims : In::any_dims,
-                                                   layout_of<Backend>, In::is_static, Mode::inference);
-  using PlanType = std::remove_const_t<decltype(structure)>;
+  /// What is fused and in which order, in training. An erased net's sizes are in plan() alone.
+  static constexpr const auto& structure = S::training;
+  static constexpr int stages = S::stages, chunked = S::chunked;
+  using PlanType = typename S::PlanType;
 
   template <class Device>
   [[gnu::cold]] Executor(Dims in, const Device& device)
-      : plan_(plan_for<Mode::training>(in)), inference_(plan_for<Mode::inference>(in)), backend_(device) {
+      : plan_(S::template plan_for<Mode::training>(in)),
+        inference_(S::template plan_for<Mode::inference>(in)),
+        backend_(device) {
     if (plan_.fault.kind != Mismatch::none) return;
     parameters_ = backend_.template allocate<T>(plan_.stored);
-    if constexpr (normalises) {
+    if constexpr (S::normalises) {
       buffers_ = backend_.template allocate<T>(plan_.buffers);
       norm_state_ = backend_.template allocate<T>(ops::NormState<T>::size(int(plan_.buffers / 2)));
     }
@@ -56,8 +55,8 @@ class Executor {
     });
     forward_weights_ = backend_.template allocate<T>(forward_size_);
     std::size_t own = 0;
-    each<0, inference.stages>([&]<int I>() {
-      if constexpr (has_own_weights(I)) {
+    each<0, S::inference.stages>([&]<int I>() {
+      if constexpr (S::has_own_weights(I)) {
         const auto d = numbers<I, Mode::inference>();
         own_at_[I] = own;
         own += aligned(std::size_t(d.weight_size() + d.cols)) + aligned(Backend::forward_size(d));
@@ -102,7 +101,7 @@ class Executor {
   /// Runs n samples through all stages, dropout off. -> the outputs, as stored.
   template <class Samples>
   [[gnu::noinline]] const T* infer(Samples samples, int n) {
-    constexpr int all = inference.stages, alone = inference.chunked;
+    constexpr int all = S::inference.stages, alone = S::inference.chunked;
     reserve_inference(n);
     prepare_inference();
     const auto run = [&]<int I>(Slice s, const T* x) {
@@ -138,7 +137,8 @@ class Executor {
   /// The two parts of forward(): what may allocate and copy, and the stages.
   template <class Samples>
   [[gnu::noinline]] void begin(Samples samples, int n, Draw draw) {
-    if constexpr (normalises) require_variance(n), prepared_inference_ = false;  // the statistics will change
+    if constexpr (S::normalises)
+      require_variance(n), prepared_inference_ = false;  // the statistics will change
     reserve_training(n);
     prepare_forward();
     draw_ = draw;
@@ -149,8 +149,8 @@ class Executor {
   [[gnu::noinline]] const T* run([[maybe_unused]] Samples samples, int n) {
     // Groups of stages that a few samples run through: before a norm all samples must have come so far.
     constexpr int most = std::min(chunked, Stages);
-    each<0, groups>([&]<int G>() {
-      constexpr int first = group_first(G), last = std::min(group_first(G + 1), most);
+    each<0, S::groups>([&]<int G>() {
+      constexpr int first = S::group_first(G), last = std::min(S::group_first(G + 1), most);
       if constexpr (first <= most && (G == 0 || first < most))
         backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
           if constexpr (G == 0 && !Backend::whole_batches)
@@ -158,12 +158,12 @@ class Executor {
                           x<0>(s.first), s.count());
           each<first, last>(
               [&]<int I>() { forward<I>(s, x<I>(s.first), y<I>(s.first), argmax<I>(s.first), draw_); });
-          if constexpr (is_norm(last) && last < most) measure<last>(s, chunk);
+          if constexpr (S::is_norm(last) && last < most) measure<last>(s, chunk);
         });
-      if constexpr (is_norm(last) && last < most) finish_measure<last>(n);
+      if constexpr (S::is_norm(last) && last < most) finish_measure<last>(n);
     });
     each<chunked, Stages>([&]<int I>() {
-      if constexpr (is_norm(I)) {
+      if constexpr (S::is_norm(I)) {
         backend_.chunks(n, chunk(), [&](Slice s, int chunk) { measure<I>(s, chunk); });
         finish_measure<I>(n);
       }
@@ -193,11 +193,11 @@ class Executor {
       dx_ = backend_.template allocate<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
     if constexpr (Backend::takes_back_below)
       backend_.undo(Slice{0, n, Slice::whole}, descriptor<Stages - 1>(), y<Stages - 1>(0),
-                    dy<Stages - 1>(0, 0), fused_chain<Stages - 1>(), draw_);
+                    dy<Stages - 1>(0, 0), S::template fused_chain<Stages - 1>(), draw_);
     each_down<Stages, chunked>([&]<int I>() {
       const Slice whole{0, n, Slice::whole};
       T* const into = I == 0 ? dx_.data() : dy<I - 1>(0, 0);
-      if constexpr (is_norm(I)) {
+      if constexpr (S::is_norm(I)) {
         backend_.chunks(n, chunk(), [&](Slice s, int chunk) { sums<I>(s, chunk); });
         finish_sums<I>(n);
         if constexpr (I > 0 || InputGradient) norm_backward<I>(whole, into);
@@ -213,8 +213,8 @@ class Executor {
           return dx_.data() + std::size_t(s.first) * std::size_t(plan_.input_size());
         return nullptr;
       };
-      each_down<groups, 0>([&]<int G>() {
-        constexpr int first = group_first(G), last = std::min(group_first(G + 1), most);
+      each_down<S::groups, 0>([&]<int G>() {
+        constexpr int first = S::group_first(G), last = std::min(S::group_first(G + 1), most);
         constexpr bool sums_first = G > 0;  // then it begins with a norm
         if constexpr (first < most || G == 0)
           backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
@@ -245,7 +245,7 @@ class Executor {
   template <int Stages = stages>
   void track(int n) {
     each<0, Stages>([&]<int I>() {
-      if constexpr (is_norm(I)) {
+      if constexpr (S::is_norm(I)) {
         const Norm d = numbers<I>();
         T* const running = buffers_.data() + plan_.stage[I].buffers;
         backend_.each_if_finite(
@@ -301,79 +301,14 @@ class Executor {
     }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
   }
 
-  template <Mode M>
-  static PlanType plan_for([[maybe_unused]] Dims in) {
-    if constexpr (Erased)
-      return make_plan<Net>(in, layout_of<Backend>, true, M);
-    else
-      return structure_of<M>();
-  }
-  template <Mode M>
-  static constexpr const PlanType& structure_of() {
-    return M == Mode::training ? structure : inference;
-  }
-  /// Stage I's numbers as a value.
-  template <int I, Mode M, class Stage>
-  static constexpr auto numbers_of(const Stage& s) {
-    constexpr Kind kind = structure_of<M>().stage[I].kind;
-    if constexpr (kind == Kind::contraction)
-      return s.contraction;
-    else if constexpr (kind == Kind::dense)
-      return s.dense;
-    else if constexpr (kind == Kind::window)
-      return s.window;
-    else if constexpr (kind == Kind::pointwise)
-      return s.pointwise;
-    else if constexpr (kind == Kind::norm)
-      return s.norm;
-    else
-      return s.rows;
-  }
   template <int I, Mode M = Mode::training>
   constexpr auto numbers() const {
-    return numbers_of<I, M>(M == Mode::training ? plan_.stage[I] : inference_.stage[I]);
-  }
-  /// What an erased stage still knows: a fused pool's window, for that decides which registers a tile has,
-  /// and what kind of pooling it is.
-  template <int I, Mode M>
-  static constexpr auto known_numbers() {
-    constexpr Stage stage = structure_of<M>().stage[I];
-    constexpr auto all = numbers_of<I, M>(stage);
-    if constexpr (!Erased) {
-      return all;
-    } else {
-      auto few = all_dyn<std::remove_const_t<decltype(all)>>();
-      if constexpr (stage.kind == Kind::contraction) few.pool_h = all.pool_h, few.pool_w = all.pool_w;
-      if constexpr (stage.kind == Kind::window) few.pooling = all.pooling;
-      if constexpr (stage.kind == Kind::norm) few.each_pixel = all.each_pixel;
-      return few;
-    }
+    return S::template numbers_of<I, M>(M == Mode::training ? plan_.stage[I] : inference_.stage[I]);
   }
   template <int I, Mode M = Mode::training>
   auto descriptor() const {
-    return Known<known_numbers<I, M>()>(numbers<I, M>());
+    return Known<S::template known_numbers<I, M>()>(numbers<I, M>());
   }
-  /// The pointwise ops of stage I.
-  template <int I, Mode M = Mode::training>
-  static constexpr auto chain() {
-    constexpr Stage s = structure_of<M>().stage[I];
-    return [=]<int... J>(std::integer_sequence<int, J...>) {
-      return std::apply([](auto... op) { return ops::Chain<decltype(op)...>::of(op...); },
-                        std::tuple_cat(op_of<s.first + J>()...));
-    }(std::make_integer_sequence<int, s.last - s.first>{});
-  }
-  template <int Layer>
-  static constexpr auto op_of() {
-    using L = std::tuple_element_t<std::size_t(Layer), nn::flat_layers<Net>>;
-    if constexpr (L::lowers_to == nn::Lowering::pointwise) {
-      constexpr bool flat =
-          Layer == 0 ? structure.input.flat : structure.dims[std::size_t(Layer > 0 ? Layer - 1 : 0)].flat;
-      return std::tuple{L::template op<flat>(std::uint32_t(Layer))};
-    } else {
-      return std::tuple<>{};
-    }
-  }
-
   template <int I>
   const T* weight() const {
     return parameters_.data() + plan_.stage[I].weight;
@@ -408,24 +343,6 @@ class Executor {
   }
 
   // Norms.
-  static constexpr bool is_norm(int stage) {
-    return stage < stages && structure.stage[std::size_t(stage)].kind == Kind::norm;
-  }
-  /// Groups of the stages before `chunked`: each but the first begins with a norm.
-  static constexpr int groups = [] {
-    int n = 1;
-    for (int i = 0; i < chunked; ++i) n += is_norm(i);
-    return n;
-  }();
-  /// The first stage of a group; of the one behind the last: `chunked`.
-  static constexpr int group_first(int group) {
-    int i = 0;
-    if (group == 0) return 0;
-    for (; i < chunked; ++i)
-      if (is_norm(i) && --group == 0) return i;
-    return chunked;
-  }
-  static constexpr bool normalises = structure.buffers > 0;
   /// Of a norm with these buffers.
   ops::NormState<T> norm_state(const Stage& s, int features) {
     return {norm_state_.data() + ops::NormState<T>::size(int(s.buffers / 2)), features};
@@ -447,7 +364,7 @@ class Executor {
   /// Throws ArgumentError where a norm would have one value a feature, as PyTorch does.
   [[gnu::cold]] void require_variance(int n) const {
     each<0, stages>([&]<int I>() {
-      if constexpr (is_norm(I)) {
+      if constexpr (S::is_norm(I)) {
         if (n * numbers<I>().positions() > 1) return;
         constexpr int layer = structure.stage[I].anchor;
         throw ArgumentError(text("layer ", layer, " (", nn::layer_paths<Net>[layer].text,
@@ -469,7 +386,7 @@ class Executor {
   template <int I>
   void sums(Slice s, int chunk) {
     backend_.norm_sums(s, descriptor<I>(), x<I>(s.first), norm_state<I>(), dy<I>(s.worker, s.first),
-                       norm_parts_.data(), chunk, chain<I>(), draw_);
+                       norm_parts_.data(), chunk, S::template chain<I>(), draw_);
   }
   template <int I>
   void finish_sums(int n) {
@@ -488,40 +405,22 @@ class Executor {
   template <int I>
   void infer(Slice s, const T* x, T* y) {
     backend_.forward(s, descriptor<I, Mode::inference>(),
-                     ForwardPass<T>{x, inference_weights<I>(), y, nullptr}, chain<I, Mode::inference>(),
-                     Draw{});
-  }
-  /// Inference stage I's stage in training.
-  static constexpr int trained_as(int i) {
-    int t = 0;
-    while (structure.stage[std::size_t(t)].anchor != inference.stage[std::size_t(i)].anchor ||
-           structure.stage[std::size_t(t)].kind != inference.stage[std::size_t(i)].kind)
-      ++t;
-    return t;
-  }
-  /// Its weights are not those of training, or in another form: a norm is folded, or it takes along more.
-  static constexpr bool has_own_weights(int i) {
-    const Stage& s = inference.stage[std::size_t(i)];
-    if (s.kind == Kind::contraction) {
-      Contraction here = s.contraction, there = structure.stage[std::size_t(trained_as(i))].contraction;
-      here.border_h = there.border_h, here.border_w = there.border_w;
-      if (kern::detail::fields(here) != kern::detail::fields(there)) return true;
-    }
-    return s.folded >= 0;
+                     ForwardPass<T>{x, inference_weights<I>(), y, nullptr},
+                     S::template chain<I, Mode::inference>(), Draw{});
   }
   template <int I>
   Weights<T> inference_weights() {
-    constexpr Stage known = inference.stage[I];
-    if constexpr (has_own_weights(I)) {
+    constexpr Stage known = S::inference.stage[I];
+    if constexpr (S::has_own_weights(I)) {
       const auto d = numbers<I, Mode::inference>();
       const T* const own = own_.data() + own_at_[I];
       const T* const prepared = own + aligned(std::size_t(d.weight_size() + d.cols));
       if constexpr (known.folded >= 0)
         return {own, own + d.weight_size(), prepared, nullptr};
       else
-        return {weight<trained_as(I)>(), weights<trained_as(I)>().bias, prepared, nullptr};
+        return {weight<S::trained_as(I)>(), weights<S::trained_as(I)>().bias, prepared, nullptr};
     } else if constexpr (known.has_product() || known.kind == Kind::norm) {
-      return weights<trained_as(I)>();
+      return weights<S::trained_as(I)>();
     } else {
       return {};
     }
@@ -529,8 +428,8 @@ class Executor {
   void prepare_inference() {
     prepare_forward();
     if (prepared_inference_) return;
-    each<0, inference.stages>([&]<int I>() {
-      constexpr Stage known = inference.stage[I];
+    each<0, S::inference.stages>([&]<int I>() {
+      constexpr Stage known = S::inference.stage[I];
       if constexpr (known.folded >= 0 || known.kind == Kind::norm) {
         const Stage& s = inference_.stage[I];
         const auto d = numbers<I, Mode::inference>();
@@ -549,7 +448,7 @@ class Executor {
                                          d.weight_size(), d.cols, folded, folded + d.weight_size()});
         }
       }
-      if constexpr (has_own_weights(I))
+      if constexpr (S::has_own_weights(I))
         backend_.prepare_forward(descriptor<I, Mode::inference>(), inference_weights<I>().weight,
                                  const_cast<T*>(inference_weights<I>().forward));
     });
@@ -557,32 +456,24 @@ class Executor {
   }
   template <int I>
   void forward(Slice s, const T* x, T* y, WindowIndex* argmax, Draw draw) {
-    backend_.forward(s, descriptor<I>(), ForwardPass<T>{x, weights<I>(), y, argmax}, chain<I>(), draw);
+    backend_.forward(s, descriptor<I>(), ForwardPass<T>{x, weights<I>(), y, argmax}, S::template chain<I>(),
+                     draw);
   }
   template <int I, bool DataGradient>
   void backward(Slice s, T* dy, T* dx, T* dw, T* db) {
     const BackwardPass<T> pass{
         x<I>(s.first), weights<I>(), y<I>(s.first), argmax<I>(s.first), dy, dx, dw, db};
-    backend_.template backward<DataGradient>(s, descriptor<I>(), pass, chain<I>(), below<I>(), draw_);
+    backend_.template backward<DataGradient>(s, descriptor<I>(), pass, S::template chain<I>(), below<I>(),
+                                             draw_);
   }
   template <int I>
   auto below() const {
     if constexpr (I == 0 || !Backend::takes_back_below)
       return NoBelow{};
     else
-      return Below<decltype(descriptor<I - 1>()), decltype(fused_chain<I - 1>())>{descriptor<I - 1>(),
-                                                                                  fused_chain<I - 1>()};
+      return Below<decltype(descriptor<I - 1>()), decltype(S::template fused_chain<I - 1>())>{
+          descriptor<I - 1>(), S::template fused_chain<I - 1>()};
   }
-  /// The ops that go back from stage I's output alone: a pointwise stage or a norm takes dy back itself, from
-  /// its input.
-  template <int I>
-  static constexpr auto fused_chain() {
-    if constexpr (structure.stage[I].kind == Kind::pointwise || structure.stage[I].kind == Kind::norm)
-      return ops::Chain<>{};
-    else
-      return chain<I>();
-  }
-
   // Where things lie in training: every stage's output of the whole batch is kept.
   template <int I>
   T* x(int sample) {
@@ -618,7 +509,7 @@ class Executor {
   template <int I>
   T* inferred(int worker, int sample) {
     const auto& s = inference_.stage[std::size_t(std::max(I, 0))];  // -1: named, never called
-    if constexpr (I + 1 < inference.chunked)
+    if constexpr (I + 1 < S::inference.chunked)
       return inner_y_.data() + std::size_t(inner_samples(inference_capacity_)) * s.y +
              std::size_t(worker * inference_chunk()) * std::size_t(s.out_size());
     else
@@ -637,7 +528,7 @@ class Executor {
     y_ = backend_.template allocate<T>(count * plan_.activations);
     argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
     dy_ = backend_.template allocate<T>(count * plan_.outer_gradients);
-    if constexpr (normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
+    if constexpr (S::normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
     partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
                                               partial_size_);
     dx_ = Memory<T>();
@@ -650,7 +541,7 @@ class Executor {
   }
   [[gnu::cold]] void reserve_inference(int n) {
     if (n <= inference_capacity_) return;
-    const std::size_t slots = std::size_t(std::max(inner_samples(n), inference.chunked == 0 ? n : 0));
+    const std::size_t slots = std::size_t(std::max(inner_samples(n), S::inference.chunked == 0 ? n : 0));
     inner_x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
     inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * inference_.inner);
     outer_y_ = backend_.template allocate<T>(std::size_t(n) * (inference_.activations - inference_.inner));
@@ -667,7 +558,7 @@ class Executor {
   std::size_t norm_parts_size(int n) const {
     std::size_t most = 0;
     each<0, stages>([&]<int I>() {
-      if constexpr (is_norm(I)) most = std::max(most, 2 * std::size_t(numbers<I>().features()));
+      if constexpr (S::is_norm(I)) most = std::max(most, 2 * std::size_t(numbers<I>().features()));
     });
     return most * std::size_t(Backend::norm_parts(n, chunk(n)));
   }

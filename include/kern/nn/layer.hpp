@@ -7,7 +7,7 @@
 //   static constexpr NormRates rates          (normalisations) eps and momentum
 //   static constexpr auto buffers             (normalisations) what is kept beside parameters and is not trained
 //   static std::string repr()                 PyTorch's text of it
-// Loops over elements stand in the backends, decisions about fusion in graph/plan.hpp.
+// Loops over elements stand in the backends, decisions about fusion in graph/fold.hpp.
 // clang-format on
 #pragma once
 #include <array>

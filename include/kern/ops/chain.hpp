@@ -11,7 +11,7 @@
 //   V backward(V dy, V value, int pixel) const   dL/dx; value: what it needs
 //   V before(V y, int pixel) const               where it keeps the value: x, or anything if y is 0 for any x
 //
-// A chain's own output is stored, and its input only where nothing is fused before it (graph/plan.hpp).
+// A chain's own output is stored, and its input only where nothing is fused before it (graph/fold.hpp).
 #pragma once
 #include <algorithm>
 #include <utility>

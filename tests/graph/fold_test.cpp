@@ -1,4 +1,4 @@
-#include "kern/graph/plan.hpp"
+#include "kern/graph/fold.hpp"
 
 #include <doctest/doctest.h>
 
