@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include "../ops/gelu.hpp"
-#include "layer.hpp"
+#include "elementwise.hpp"
 
 namespace kern::nn {
 
@@ -11,14 +11,7 @@ enum class Approximate { none, tanh };
 
 /// y = x * P(x), P the distribution function of the normal distribution, element by element.
 template <Approximate How = Approximate::none>
-struct GELU {
-  static constexpr Lowering lowers_to = Lowering::pointwise;
-  static constexpr Rule rule(Dims d) { return {d, {}}; }
-  static constexpr auto parameters = detail::no_parameters;
-  template <bool Flat>
-  static constexpr auto op(std::uint32_t) {
-    return std::conditional_t<How == Approximate::none, ops::Gelu, ops::GeluTanh>{};
-  }
+struct GELU : Elementwise<std::conditional_t<How == Approximate::none, ops::Gelu, ops::GeluTanh>> {
   static std::string repr() {
     return How == Approximate::none ? "GELU(approximate='none')" : "GELU(approximate='tanh')";
   }

@@ -4,6 +4,7 @@
 #include "batch_norm.hpp"
 #include "conv2d.hpp"
 #include "dropout.hpp"
+#include "elementwise.hpp"
 #include "elu.hpp"
 #include "flatten.hpp"
 #include "gelu.hpp"

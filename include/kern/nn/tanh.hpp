@@ -1,18 +1,11 @@
 #pragma once
 #include "../ops/tanh.hpp"
-#include "layer.hpp"
+#include "elementwise.hpp"
 
 namespace kern::nn {
 
 /// y = tanh x, element by element.
-struct Tanh {
-  static constexpr Lowering lowers_to = Lowering::pointwise;
-  static constexpr Rule rule(Dims d) { return {d, {}}; }
-  static constexpr auto parameters = detail::no_parameters;
-  template <bool Flat>
-  static constexpr ops::Tanh op(std::uint32_t) {
-    return {};
-  }
+struct Tanh : Elementwise<ops::Tanh> {
   static std::string repr() { return "Tanh()"; }
 };
 
