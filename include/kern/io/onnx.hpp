@@ -1,0 +1,56 @@
+// A net as an ONNX file, for the programs that run such: PyTorch's torch.onnx.export. Opt-in: needs protozero
+// (headers only; the CMake target kern::onnx).
+#pragma once
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "../graph/checked.hpp"
+#include "onnx_layers.hpp"
+
+namespace kern::io {
+
+/// The words of a compile error: a layer for which there is no to_onnx (onnx_graph.hpp). Never defined.
+template <class Layer, class... Words>
+struct layer_has_no_to_onnx;
+
+namespace detail {
+template <class Net, std::size_t I>
+std::string layer_to_onnx(OnnxGraph& graph, const std::string& x, Dims in) {
+  using Layer = std::tuple_element_t<I, nn::flat_layers<Net>>;
+  if constexpr (requires { to_onnx(OnnxLayer<Layer>{}, graph, x); }) {
+    graph.enter(nn::layer_paths<Net>[I].text, in);
+    return to_onnx(OnnxLayer<Layer>{}, graph, x);
+  } else {
+    (void)sizeof(layer_has_no_to_onnx<Layer, at_layer<int(I)>, named<graph::layer_text<Net, int(I)>()>>);
+    return x;
+  }
+}
+}  // namespace detail
+
+/// Saves a model as an ONNX file that computes what model.predict() does, for batches of any size. Nodes have
+/// the layers' names, initializers PyTorch's names for parameters; dropout is left out. Numbers are those of
+/// the model, float or double, but ONNX has the alpha of ELU and LeakyReLU as float only. The operators are
+/// those of opset 20. A layer of your own needs a to_onnx: see OnnxGraph. The file is replaced as a whole or
+/// not at all (write_file). Throws DataError if it can't be written or would be larger than 2 GB,
+/// ArgumentError if a name is not UTF-8, or two of input, output and parameters have the same one.
+template <class Model>
+void save_onnx(const std::string& path, const Model& model, const OnnxOptions& options = {}) {
+  using T = typename Model::Element;
+  using Net = typename Model::Net;
+  const auto& plan = model.plan();
+  OnnxGraph::require_size(path, plan.parameters * sizeof(T));
+  OnnxGraph graph(std::type_identity<T>{}, options);
+  for (const std::string& name : Model::parameter_names())
+    graph.initializer(name, Model::parameter_shape(name), model.parameter(name));
+  std::string x = options.input;
+  Dims in = plan.input;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((x = detail::layer_to_onnx<Net, I>(graph, x, in), in = plan.dims[I]), ...);
+  }(std::make_index_sequence<std::size_t(nn::layer_count<Net>)>{});
+  graph.save(path, plan.input, x, plan.output());
+}
+
+}  // namespace kern::io

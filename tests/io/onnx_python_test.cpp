@@ -1,0 +1,42 @@
+// onnxruntime computes what predict() does.
+#include <doctest/doctest.h>
+
+#include "kern/io/npy.hpp"
+#include "kern/io/onnx.hpp"
+#include "kern/tensor/random.hpp"
+#include "support/files.hpp"
+#include "support/onnx_net.hpp"
+#include "support/python.hpp"
+
+using namespace kern;
+using namespace kern::nn;
+using namespace kern::testing;
+
+namespace {
+using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", Conv2d<16, 32, 3>>, ReLU,
+                         MaxPool2d<2>, Dropout2d<0.25>, Flatten, Named<"fc1", Linear<4608, 128>>, ReLU,
+                         Dropout<0.5>, Named<"fc2", Linear<128, 10>>, LogSoftmax>;
+using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
+                           Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
+
+/// The model, five samples and its outputs for these, at FOLDER/NAME.
+template <class Model>
+void save(Model& model, const std::string& name) {
+  io::save_onnx(name + ".onnx", model);
+  const auto x = randn<float, typename Model::Input::Batch>(Seed{4}, 5);
+  io::save_npy(x, name + "_x.npy");
+  io::save_npy(model.predict(x), name + "_y.npy");
+}
+}  // namespace
+
+TEST_CASE("LeNet, CIFAR-10's net, every layer") {
+  const Folder folder;
+  Model<LeNet, Input<1, 28, 28>> lenet;
+  Model<Cifar10, Input<3, 32, 32>> cifar10;
+  Model<EveryLayer, Input<3, 10, 9>> every;
+  set_parameters(every);
+  save(lenet, folder / "lenet");
+  save(cifar10, folder / "cifar10");
+  save(every, folder / "every");
+  run_python("io/run_in_onnxruntime.py", folder.path());
+}
