@@ -17,6 +17,6 @@ using Net = Sequential<Named<"conv1", Conv2d<1, 8, 3>>, Leak, GlobalAvgPool2d, F
 int main() {
   // region save
   Model<Net, Input<1, 28, 28>> model{Seed{0}};
-  io::save_onnx("net.onnx", model, {.input = "images", .output = "scores"});  // or "input", "output"
+  io::save_onnx(model, "net.onnx", {.input = "images", .output = "scores"});  // or "input", "output"
   // endregion
 }

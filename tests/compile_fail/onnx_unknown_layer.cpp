@@ -15,5 +15,5 @@ std::string to_onnx(io::OnnxLayer<Cube>, io::OnnxGraph& graph, const std::string
 
 int main() {
   Model<Sequential<Linear<4, 4>, Named<"cube", Cube>>, Input<4>> model;
-  io::save_onnx("net.onnx", model);
+  io::save_onnx(model, "net.onnx");
 }

@@ -7,6 +7,6 @@ using namespace kern;
 
 int main(int, char** argv) {
   const Model<nn::Linear<3, 2>, Input<3>> model;
-  io::save_onnx(argv[1], model);
+  io::save_onnx(model, argv[1]);
   std::puts("consumer ok");
 }

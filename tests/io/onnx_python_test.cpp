@@ -22,7 +22,7 @@ using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 
 /// The model, five samples and its outputs for these, at FOLDER/NAME.
 template <class Model>
 void save(Model& model, const std::string& name) {
-  io::save_onnx(name + ".onnx", model);
+  io::save_onnx(model, name + ".onnx");
   const auto x = randn<float, typename Model::Input::Batch>(Seed{4}, 5);
   io::save_npy(x, name + "_x.npy");
   io::save_npy(model.predict(x), name + "_y.npy");

@@ -73,14 +73,14 @@ Contents read(const std::string& path) {
 template <class Net, class In>
 Contents exported(const io::OnnxOptions& options = {}) {
   const Folder folder;
-  save_onnx(folder / "net.onnx", Model<Net, In>(), options);
+  save_onnx(Model<Net, In>(), folder / "net.onnx", options);
   return read(folder / "net.onnx");
 }
 template <class Model>
 bool same_as_golden(Model& model, const std::string& name) {
   const Folder folder;
   set_parameters(model);
-  save_onnx(folder / name, model);
+  save_onnx(model, folder / name);
   return read_bytes(folder / name) == read_bytes(KERN_TEST_DATA "/onnx/" + name);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("names that can't be, a folder that is not there, a model that no file
   const Folder folder;
   const Model<Linear<3, 2>, Input<3>> model;
   const auto refusal = [&](const io::OnnxOptions& options) {
-    return thrown<ArgumentError>([&] { save_onnx(folder / "net.onnx", model, options); });
+    return thrown<ArgumentError>([&] { save_onnx(model, folder / "net.onnx", options); });
   };
   CHECK(refusal({.input = "x", .output = "x"}) ==
         "save_onnx: more than one input, output or parameter is called \"x\"");
@@ -130,7 +130,7 @@ TEST_CASE("names that can't be, a folder that is not there, a model that no file
   CHECK(refusal({.input = ""}) == "save_onnx: expected a name in UTF-8, got \"\"");
   CHECK(refusal({.output = "\xff"}) == "save_onnx: expected a name in UTF-8, got \"\xff\"");
   CHECK(!std::filesystem::exists(folder / "net.onnx"));
-  CHECK(thrown<DataError>([&] { save_onnx(folder / "no/net.onnx", model); }) ==
+  CHECK(thrown<DataError>([&] { save_onnx(model, folder / "no/net.onnx"); }) ==
         folder / "no/net.onnx: cannot be written: No such file or directory");
   OnnxGraph::require_size("net.onnx", 2147483647);
   CHECK(thrown<DataError>([] { OnnxGraph::require_size("net.onnx", 2147483648); }) ==

@@ -37,14 +37,16 @@ std::string layer_to_onnx(OnnxGraph& graph, const std::string& x, Dims in) {
 /// not at all (write_file). Throws DataError if it can't be written or would be larger than 2 GB,
 /// ArgumentError if a name is not UTF-8, or two of input, output and parameters have the same one.
 template <class Model>
-void save_onnx(const std::string& path, const Model& model, const OnnxOptions& options = {}) {
+void save_onnx(const Model& model, const std::string& path, const OnnxOptions& options = {}) {
   using T = typename Model::Element;
   using Net = typename Model::Net;
   const auto& plan = model.plan();
-  OnnxGraph::require_size(path, plan.parameters * sizeof(T));
+  OnnxGraph::require_size(path, (plan.parameters + plan.buffers) * sizeof(T));
   OnnxGraph graph(std::type_identity<T>{}, options);
   for (const std::string& name : Model::parameter_names())
     graph.initializer(name, Model::parameter_shape(name), model.parameter(name));
+  for (const std::string& name : Model::buffer_names())
+    graph.initializer(name, Model::buffer_shape(name), model.buffer(name));
   std::string x = options.input;
   Dims in = plan.input;
   [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -80,6 +80,30 @@ std::string to_onnx(OnnxLayer<nn::AdaptiveAvgPool2d<Output>>, OnnxGraph& graph, 
   return graph.node("MatMul", {y, graph.constant("columns", {in.w, out.w}, columns)});
 }
 
+namespace detail {
+/// Without a weight and a bias these are constants, ones and zeros.
+template <class L>
+std::string batch_norm(OnnxLayer<L> layer, OnnxGraph& graph, const std::string& x, int features) {
+  std::vector<std::string> inputs = with_parameters(layer, graph, x);
+  if (inputs.size() == 1) {
+    inputs.push_back(graph.constant("ones", {features}, std::vector<double>(std::size_t(features), 1)));
+    inputs.push_back(graph.constant("zeros", {features}, std::vector<double>(std::size_t(features), 0)));
+  }
+  for (const nn::Parameter& p : L::buffers) inputs.push_back(graph.parameter(p.name));
+  return graph.node("BatchNormalization", std::move(inputs), {{"epsilon", float(L::rates.eps)}});
+}
+}  // namespace detail
+template <int Features, double Eps, double Momentum, nn::Affine HasAffine>
+std::string to_onnx(OnnxLayer<nn::BatchNorm2d<Features, Eps, Momentum, HasAffine>> layer, OnnxGraph& graph,
+                    const std::string& x) {
+  return detail::batch_norm(layer, graph, x, Features);
+}
+template <int Features, double Eps, double Momentum, nn::Affine HasAffine>
+std::string to_onnx(OnnxLayer<nn::BatchNorm1d<Features, Eps, Momentum, HasAffine>> layer, OnnxGraph& graph,
+                    const std::string& x) {
+  return detail::batch_norm(layer, graph, x, Features);
+}
+
 inline std::string to_onnx(OnnxLayer<nn::Identity>, OnnxGraph& graph, const std::string& x) {
   return graph.node("Identity", {x});
 }
