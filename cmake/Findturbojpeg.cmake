@@ -1,4 +1,4 @@
-# turbojpeg::turbojpeg: libjpeg-turbo's own interface (Debian: libturbojpeg0-dev, whose package file asks for programs).
+# turbojpeg::turbojpeg: libjpeg-turbo's own interface (Debian: libturbojpeg0-dev, whose package file asks for libjpeg-dev, too).
 find_path(turbojpeg_INCLUDE_DIR turbojpeg.h)
 find_library(turbojpeg_LIBRARY turbojpeg)
 mark_as_advanced(turbojpeg_INCLUDE_DIR turbojpeg_LIBRARY)

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/data_golden.hpp"
@@ -90,9 +91,9 @@ TEST_CASE("crops, flips and erased parts are torchvision's, before ToTensor and 
 }
 
 TEST_CASE("far outside there is nothing but what fills") {
-  for (const auto& [top, left] :
-       {std::pair{100, 0}, {-100, 0}, {0, 2147483647}, {-2147483647, -2147483647}}) {
-    const auto all = changed([top = top, left = left](Image& i) { data::crop(i, top, left, 5, 7, 3); });
+  using Place = std::pair<int, int>;
+  for (const Place& at : {Place{100, 0}, {-100, 0}, {0, 2147483647}, {-2147483647, -2147483647}}) {
+    const auto all = changed([at](Image& i) { data::crop(i, at.first, at.second, 5, 7, 3); });
     CHECK(all == std::vector<std::uint32_t>(105, 3));
   }
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes png/, jpeg/ and ppm/, pictures of every kind and what PIL's convert("RGB") makes of them.
 
-  python3 make_picture_golden.py      in an environment with Pillow and numpy; writes beside this script
+  python3 make_picture_golden.py      in an environment with Pillow, torchvision and numpy; writes beside this script
 
 A picture has 5 x 7 pixels, those of JPEG 21 x 35: parts of blocks. NAME.png and NAME.jpg belong to ppm/NAME.ppm; those
-that kern refuses have none.
+that kern refuses have none. ppm/resize_HEIGHT_WIDTH.ppm and ppm/fill_HEIGHT_WIDTH.ppm are torchvision's Resize((HEIGHT, WIDTH)),
+and Resize(n) and CenterCrop(n), of ppm/noise.ppm.
 """
 import pathlib
 import struct
@@ -12,6 +13,7 @@ import zlib
 
 import numpy as np
 from PIL import Image
+from torchvision import transforms as T
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -78,6 +80,13 @@ def main():
         image.save(path, quality=90, **options)
         expect(path)
     picture.convert("CMYK").save(HERE / "jpeg" / "cmyk.jpg", quality=90)  # refused
+
+    picture = Image.fromarray(noise(0, 2, (21, 34, 3), dtype=np.uint8) * 255)  # black and white: the most extreme
+    picture.save(HERE / "ppm" / "noise.ppm")
+    for size in [(21, 34), (8, 8), (21, 5), (50, 34), (43, 60), (1, 1), (30, 11)]:
+        T.Resize(size)(picture).save(HERE / "ppm" / f"resize_{size[0]}_{size[1]}.ppm")
+    for size in [8, 21, 30]:
+        T.Compose([T.Resize(size), T.CenterCrop(size)])(picture).save(HERE / "ppm" / f"fill_{size}_{size}.ppm")
 
 
 if __name__ == "__main__":

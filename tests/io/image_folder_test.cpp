@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "kern/data/augment.hpp"
-#include "kern/data/loader.hpp"
 #include "support/files.hpp"
 #include "support/pictures.hpp"
 
@@ -45,7 +43,7 @@ TEST_CASE("classes and files come in torchvision's order") {
   }
 }
 
-TEST_CASE("pictures of either format, in colours and in grey, by several workers") {
+TEST_CASE("pictures of either format, in colours and in grey") {
   const Folder folder;
   for (const char* name : {"palette_alpha", "rgba", "gray4", "interlaced", "rgb_key"})
     put(folder, text("some/", name, ".png"), data::read_file(golden_picture(text(name, ".png"))));
@@ -58,12 +56,6 @@ TEST_CASE("pictures of either format, in colours and in grey, by several workers
       }
   });
   CHECK(found == 12);
-  data::DataLoader loader{set, data::ToTensor{}, {.batch_size = 2, .num_workers = 2}};
-  std::size_t at = 0;
-  for (const auto& batch : loader)
-    for (int i = 0; i < int(batch.size()); ++i, ++at)
-      CHECK(batch.images(i, 2, 4, 6) == float(set.get(at).pixels.back()) / 255.0f);
-  CHECK(at == 5);
 
   const Folder photos;
   put(photos, "a/wrong_name.png", data::read_file(golden_picture("jpeg_420.jpg")));
@@ -74,6 +66,19 @@ TEST_CASE("pictures of either format, in colours and in grey, by several workers
       CHECK(std::abs(grey.get(0).pixels[i] - (0.299 * pixels[3 * i] + 0.587 * pixels[3 * i + 1] +
                                               0.114 * pixels[3 * i + 2])) < 0.501);
   });
+}
+
+TEST_CASE("pictures of other sizes are resized if that is asked for") {
+  const Folder folder;
+  put(folder, "a/1.png");
+  const io::Picture p = io::read_picture(folder / "a/1.png");
+  const auto pixels = [&](io::Fit fit) {
+    const io::ImageFolder<Shape<3, 4, 4>> set{folder.path(), fit};
+    const auto got = set.get(0).pixels;
+    return data::Bytes(got.begin(), got.end());
+  };
+  CHECK(pixels(io::Fit::resize) == io::resize(p, 4, 4).pixels);
+  CHECK(pixels(io::Fit::resize_and_crop) == io::resize_and_crop(p, 4, 4).pixels);
 }
 
 TEST_CASE("what is wrong is named") {
@@ -89,8 +94,10 @@ TEST_CASE("what is wrong is named") {
   put(folder, "c/x.png", {rgb.begin(), rgb.begin() + 60});
   CHECK(error(folder) == folder / "c/x.png: cannot be read as a PNG picture: the file is cut off");
   put(folder, "c/x.png");
-  CHECK(error<io::ImageFolder<Shape<3, 7, 5>>>(folder) ==
-        folder / "c/x.png: expected a picture of 7 x 5, got 5 x 7");
+  CHECK(
+      error<io::ImageFolder<Shape<3, 7, 5>>>(folder) ==
+      folder /
+          "c/x.png: expected a picture of 7 x 5, got 5 x 7 (Fit::resize and Fit::resize_and_crop take any)");
   put(folder, "c/y.webp");
   CHECK(error(folder) == folder / "c/y.webp: expected PNG and JPEG pictures only");
 }

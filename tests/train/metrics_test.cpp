@@ -5,11 +5,20 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <utility>
+#include <vector>
 
-#include "kern/tensor/tensor.hpp"
+#include "kern/data/loader.hpp"
+#include "kern/data/tensor_dataset.hpp"
+#include "kern/nn/nn.hpp"
+#include "kern/tensor/random.hpp"
+#include "kern/train/cross_entropy_loss.hpp"
+#include "kern/train/sgd.hpp"
+#include "kern/train/trainer.hpp"
 #include "support/files.hpp"
 
 using namespace kern;
+using namespace kern::nn;
 using kern::testing::thrown;
 
 namespace {
@@ -21,6 +30,15 @@ Tensor<float, Shape<dyn, dyn>> predictions(int classes, const Labels& predicted)
   for (std::size_t i = 0; i < predicted.size(); ++i) scores(int(i), predicted[i]) = 1;
   return scores;
 }
+/// Keeps what it is given.
+struct Kept {
+  std::vector<float> scores;
+  std::vector<std::int32_t> labels;
+  void update(const TensorView<const float, Shape<dyn, dyn>>& s, std::span<const std::int32_t> l) {
+    scores.insert(scores.end(), s.begin(), s.end());
+    labels.insert(labels.end(), l.begin(), l.end());
+  }
+};
 }  // namespace
 
 TEST_CASE("accuracy over several batches, and top-k") {
@@ -61,7 +79,8 @@ TEST_CASE(
     Tensor<double, Shape<dyn, dyn>> tied(1, 6);
     for (double& v : tied) v = double(random() % 3);
     int sorted[] = {0, 1, 2, 3, 4, 5};
-    std::stable_sort(sorted, sorted + 6, [&](int a, int b) { return tied(0, a) > tied(0, b); });
+    std::sort(sorted, sorted + 6,
+              [&](int a, int b) { return std::pair(-tied(0, a), a) < std::pair(-tied(0, b), b); });
     Accuracy third{3};
     ConfusionMatrix first{6};
     const auto label = std::int32_t(random() % 6);
@@ -125,4 +144,27 @@ TEST_CASE("what doesn't fit is refused, and nothing is counted") {
   CHECK(thrown<ArgumentError>([&] { m(0, 3); }) == "ConfusionMatrix: expected a class of 0 to 2, got 3");
   const char* const names[] = {"a"};
   CHECK(thrown<ArgumentError>([&] { to_string(m, names); }) == "ConfusionMatrix: expected 3 names, got 1");
+}
+
+TEST_CASE(
+    "Trainer::evaluate hands over every batch's outputs, in PyTorch's order of classes, and its labels") {
+  Model<Sequential<Conv2d<1, 3, 2>, Flatten>, Input<1, 2, 3>> model{Seed{2}};  // 3 channels of 1 x 2
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  const auto images = randn<float, Shape<dyn, 1, 2, 3>>(Seed{1}, 5);
+  const std::vector<std::int32_t> labels{5, 0, 3, 3, 1};
+  data::DataLoader loader{data::TensorDataset{images, labels, 6}, data::Compose{}, {.batch_size = 2}};
+  Kept kept;
+  Accuracy one, all{6};
+  ConfusionMatrix confusion{6};
+  const Evaluation result = trainer.evaluate(loader, kept, one, all, confusion);
+  const auto expected = model.predict(images);
+  REQUIRE(kept.scores.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(kept.scores[i] == doctest::Approx(expected.data()[i]).epsilon(1e-6));
+  CHECK(kept.labels == labels);
+  CHECK(one.compute() == result.accuracy);
+  CHECK(confusion.accuracy() == result.accuracy);
+  CHECK(all.compute() == 1);
+  CHECK(confusion.count() == 5);
+  CHECK(result.loss == trainer.evaluate(loader).loss);
 }

@@ -40,7 +40,7 @@ __global__ void load_pictures(std::size_t count, int channels, int area, const s
 
 /// A DataLoader whose data set is brought to a GPU once, as bytes: a batch is picked and transformed there,
 /// and is, like the order of every epoch, the DataLoader's to the bit. The transform is a pointwise one
-/// (ToTensor, Normalize); what it makes of each of the 256 bytes is asked once.
+/// (ToTensor, Normalize); what it makes of each of the 256 bytes is asked once. Needs no workers.
 template <Dataset Set, Transform Change>
 class DeviceLoader {
   static_assert(

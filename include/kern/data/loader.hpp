@@ -94,8 +94,8 @@ class DataLoader {
   /// Of what the transform makes of the data set's pictures.
   using Batch = data::Batch<detail::OutputOf<typename Set::Sample, Change>>;
 
-  /// Throws ArgumentError for a batch size below 1, DataError for an empty data set or one of 2^32 samples
-  /// and more.
+  /// Throws ArgumentError for a batch size below 1, fewer than no workers, or several with a data set that
+  /// can't be copied; DataError for an empty data set or one of 2^32 samples and more.
   DataLoader(Set set, Change transform, DataLoaderOptions options = {})
       : set_(std::move(set)),
         transform_(std::move(transform)),

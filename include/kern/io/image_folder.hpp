@@ -16,6 +16,7 @@
 #include "../data/file.hpp"
 #include "jpeg.hpp"
 #include "png.hpp"
+#include "resize.hpp"
 
 namespace kern::io {
 
@@ -30,10 +31,12 @@ namespace kern::io {
   throw DataError(text(path, ": is neither a PNG nor a JPEG picture"));
 }
 
-/// Pictures in root/CLASS/...: PNG and JPEG files, all of the size of S = Shape<3, height, width>, or
-/// Shape<1, ...> for grey (as Pillow's convert("L")). A picture is read when it is asked for. Classes are
-/// numbered by the order of their names, files come in the order of theirs. torchvision.datasets.ImageFolder.
-/// Copies share the list.
+/// What to do with a picture of another size than the data set's: an error, or what resize.hpp says.
+enum class Fit { refuse, resize, resize_and_crop };
+
+/// Pictures in root/CLASS/...: PNG and JPEG files, as S = Shape<3, height, width>, or Shape<1, ...> for grey
+/// (as Pillow's convert("L")). A picture is read when it is asked for. Classes are numbered by the order of
+/// their names, files come in the order of theirs. torchvision.datasets.ImageFolder. Copies share the list.
 template <class S>
 class ImageFolder {
  public:
@@ -43,7 +46,7 @@ class ImageFolder {
 
   /// Throws DataError for a folder without classes, a class without pictures, and a file in another format
   /// that torchvision would read.
-  [[gnu::cold]] explicit ImageFolder(const std::string& root) {
+  [[gnu::cold]] explicit ImageFolder(const std::string& root, Fit fit = Fit::refuse) : fit_(fit) {
     data::detail::require_folder(root, "the classes'");
     try {
       list_ = std::make_shared<const List>(list(root));
@@ -53,13 +56,11 @@ class ImageFolder {
   }
   std::size_t size() const { return list_->samples.size(); }
   int classes() const { return int(list_->classes.size()); }
-  /// Throws DataError for a file that can't be read or is of another size.
+  /// Throws DataError for a file that can't be read or is of a size that doesn't fit.
   data::Record get(std::size_t i) const {
     const auto& [path, label] = list_->samples[i];
     picture_ = read_picture(path);
-    if (picture_.height != Sample::extents[1] || picture_.width != Sample::extents[2])
-      throw DataError(text(path, ": expected a picture of ", Sample::extents[1], " x ", Sample::extents[2],
-                           ", got ", picture_.height, " x ", picture_.width));
+    fit(picture_, path);
     if constexpr (Sample::extents[0] == 1) make_grey(picture_.pixels);
     return {picture_.pixels, label};
   }
@@ -110,6 +111,19 @@ class ImageFolder {
       if (end == other) throw DataError(text(path.string(), ": expected PNG and JPEG pictures only"));
     return end == ".png" || end == ".jpg" || end == ".jpeg";
   }
+  void fit(Picture& picture, const std::string& path) const {
+    const int height = Sample::extents[1], width = Sample::extents[2];
+    if (picture.height == height && picture.width == width) return;
+    if (fit_ == Fit::refuse)
+      throw DataError(text(path, ": expected a picture of ", height, " x ", width, ", got ", picture.height,
+                           " x ", picture.width, " (Fit::resize and Fit::resize_and_crop take any)"));
+    try {
+      picture =
+          fit_ == Fit::resize ? resize(picture, height, width) : resize_and_crop(picture, height, width);
+    } catch (const ArgumentError& e) {
+      throw DataError(text(path, ": ", e.what()));
+    }
+  }
   /// From red, green, blue, in place: ITU-R 601-2's luma, rounded as Pillow does.
   static void make_grey(data::Bytes& pixels) {
     for (std::size_t i = 0; i < pixels.size() / 3; ++i) {
@@ -120,6 +134,7 @@ class ImageFolder {
   }
 
   std::shared_ptr<const List> list_;
+  Fit fit_;
   mutable Picture picture_;  // get() is called by one thread at a time
 };
 
