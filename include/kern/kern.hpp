@@ -20,6 +20,7 @@
 #include "tensor/tensor.hpp"
 #include "train/cross_entropy_loss.hpp"
 #include "train/ema.hpp"
+#include "train/losses.hpp"
 #include "train/metrics.hpp"
 #include "train/optimizers.hpp"
 #include "train/reduce_lr_on_plateau.hpp"

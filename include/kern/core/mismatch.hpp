@@ -20,11 +20,12 @@ enum class Mismatch {
   linear_in_features,        // features of the input; In of the layer
   loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
   loss_classes,              // outputs of the net; classes of the loss
-  too_large,                 // elements, in millions: at most; of a sample or weight
-  norm_features,             // channels, or features of a flat input; those of the layer
-  norm_needs_image,          // dimensions of a sample: 3; 1 after Flatten
-  norm_needs_flat,           // dimensions of a sample: 1; 3 of an image
-  batch_image_shape,         // see expects and gets: channels, height or width, the first that differs
+  loss_targets_shape,  // dimensions of a batch's targets, or the first extent that differs: the output's
+  too_large,           // elements, in millions: at most; of a sample or weight
+  norm_features,       // channels, or features of a flat input; those of the layer
+  norm_needs_image,    // dimensions of a sample: 3; 1 after Flatten
+  norm_needs_flat,     // dimensions of a sample: 1; 3 of an image
+  batch_image_shape,   // see expects and gets: channels, height or width, the first that differs
 };
 
 /// A misfit, the layer (counted from 0 over all layers, those of nested Sequentials too) and the two numbers.
@@ -76,6 +77,8 @@ struct loss_needs_a_flat_output;
 template <class...>
 struct loss_classes_mismatch;
 template <class...>
+struct loss_targets_shape_mismatch;
+template <class...>
 struct too_large_in_millions_of_elements;
 template <class...>
 struct norm_features_mismatch;
@@ -111,6 +114,8 @@ constexpr auto complain() {
     return static_cast<loss_needs_a_flat_output<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::loss_classes)
     return static_cast<loss_classes_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::loss_targets_shape)
+    return static_cast<loss_targets_shape_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::too_large)
     return static_cast<too_large_in_millions_of_elements<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::norm_features)
@@ -175,6 +180,8 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "the loss needs a flat output; dimensions of a sample";
     case Mismatch::loss_classes:
       return "classes of the loss";
+    case Mismatch::loss_targets_shape:
+      return "targets of the loss: dimensions, or the first extent that differs";
     case Mismatch::too_large:
       return "too large, in millions of elements of a sample or weight; at most";
     case Mismatch::norm_features:

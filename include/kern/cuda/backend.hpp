@@ -50,6 +50,7 @@ class Backend {
         recorder_(where.device),
         samples_up_(where),
         labels_up_(where),
+        values_up_(where),
         block_up_(where) {}
 
   static constexpr int threads() { return 1; }
@@ -107,11 +108,8 @@ class Backend {
     f(copy);
     copy_to_device(p, where_, copy, n * sizeof(T));
   }
-  const std::int32_t* labels(std::span<const std::int32_t> l) {
-    if (labels_.size() < l.size()) labels_ = allocate<std::int32_t>(l.size());
-    labels_up_.send(labels_.data(), where_, l.data(), l.size_bytes());
-    return labels_.data();
-  }
+  const std::int32_t* targets(std::span<const std::int32_t> t) { return sent(t, labels_, labels_up_); }
+  const T* targets(std::span<const T> t) { return sent(t, values_, values_up_); }
   void load(const Entry& e, const T* samples, T* x, int n) {
     const std::size_t count = std::size_t(n) * std::size_t(e.size());
     if (stored_as_it_is(e)) return samples_up_.send(x, where_, samples, count * sizeof(T));
@@ -419,6 +417,12 @@ class Backend {
       f.template operator()<4>();
     }
   }
+  template <class U>
+  const U* sent(std::span<const U> from, Memory<U>& to, Upload& up) {
+    if (to.size() < from.size()) to = allocate<U>(from.size());
+    up.send(to.data(), where_, from.data(), from.size_bytes());
+    return to.data();
+  }
   /// n elements in this program's memory, until the next call.
   template <class U>
   U* fetch(const U* p, std::size_t n) const {
@@ -437,10 +441,11 @@ class Backend {
   PinnedBuffer<double> loss_on_host_;
   Event loss_is_there_;
   Stream recorder_;  // recordings are made on it, for the default stream can't be recorded
-  Upload samples_up_, labels_up_, block_up_;
+  Upload samples_up_, labels_up_, values_up_, block_up_;
   std::size_t allocated_ = 0;
   bool in_step_ = false;
   Memory<std::int32_t> labels_;
+  Memory<T> values_;
   mutable PinnedBuffer<std::byte> on_host_;  // what was fetched last
 };
 

@@ -30,14 +30,14 @@ constexpr auto output_shape() {
     return Shape<d.c, d.h, d.w>{};
 }
 /// The first extent in which samples of shape Got differ from Want's, the first of which may be any.
-template <class Want, class Got, int First>
+template <class Want, class Got, int First, Mismatch Kind = Mismatch::batch_image_shape>
 constexpr Fault samples_fault() {
   if constexpr (Want::rank != Got::rank) {
-    return {Mismatch::batch_image_shape, -1, Want::rank, Got::rank};
+    return {Kind, -1, Want::rank, Got::rank};
   } else {
     for (std::size_t i = First; i < std::size_t(Want::rank); ++i)
       if (Want::extents[i] != Got::extents[i] && Want::extents[i] != dyn && Got::extents[i] != dyn)
-        return {Mismatch::batch_image_shape, -1, Want::extents[i], Got::extents[i]};
+        return {Kind, -1, Want::extents[i], Got::extents[i]};
     return {};
   }
 }

@@ -33,8 +33,9 @@ class OwnMemory {
   void edit(T* p, std::size_t, F&& f) {
     f(p);
   }
-  /// A batch's labels, for a loss.
-  const std::int32_t* labels(std::span<const std::int32_t> l) { return l.data(); }
+  /// What a loss compares a batch with: class numbers, values or both.
+  const std::int32_t* targets(std::span<const std::int32_t> t) { return t.data(); }
+  const T* targets(std::span<const T> t) { return t.data(); }
 
   /// What load() takes of a view of samples.
   template <class View>

@@ -2,19 +2,21 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "../graph/model.hpp"
-#include "../ops/cross_entropy.hpp"
 #include "../ops/lerp.hpp"
 #include "clip.hpp"
+#include "loss.hpp"
 #include "optimizer_state.hpp"
 
 namespace kern {
 
-/// What evaluate() found: mean loss and share of right answers over `count` samples.
+/// What evaluate() found: the loss over `count` samples, those that the loss leaves out not among them, and
+/// the share of right answers; nan where targets are no class numbers.
 struct Evaluation {
   double loss = 0, accuracy = 0;
   std::size_t count = 0;
@@ -28,9 +30,11 @@ constexpr Fault loss_fault() {
   constexpr auto& p = Model::Executor::structure;
   constexpr int last = nn::layer_count<typename Model::Net> - 1;
   if (p.fault.kind != Mismatch::none) return {};  // the model complains of that
-  if (!p.output().flat) return {Mismatch::loss_needs_flat_output, last, 1, 3};
-  if (Loss::classes != dyn && Model::Input::is_static && p.output().size() != Loss::classes)
-    return {Mismatch::loss_classes, last, p.output().size(), Loss::classes};
+  if constexpr (of_classes<Loss>) {
+    if (!p.output().flat) return {Mismatch::loss_needs_flat_output, last, 1, 3};
+    if (Loss::classes != dyn && Model::Input::is_static && p.output().size() != Loss::classes)
+      return {Mismatch::loss_classes, last, p.output().size(), Loss::classes};
+  }
   return {};
 }
 
@@ -46,16 +50,28 @@ class Trainer
                      graph::layer_text<typename Model::Net, detail::loss_fault<Model, Loss>().layer>()> {
   using Executor = typename Model::Executor;
   using T = typename Model::Element;
-  static constexpr int trained = Executor::structure.trained(Loss::skips_log_softmax);
+  using Backend = std::remove_reference_t<decltype(std::declval<Executor&>().backend())>;
+  static constexpr bool of_classes = detail::of_classes<Loss>;
+  static constexpr int trained = Executor::structure.trained(detail::skips_log_softmax<Loss>());
 
  public:
+  /// What a batch has beside its images: class numbers, or values in the shape of the net's output.
+  using Labels =
+      std::conditional_t<of_classes, std::span<const std::int32_t>,
+                         TensorView<const T, typename detail::BatchOf<typename Model::Output>::type>>;
+
   Trainer(Model& model, Loss loss, Optimizer optimizer, Clip clip = {})
-      : model_(model), loss_(loss), optimizer_(optimizer), clip_(clip), state_(model, optimizer) {
+      : model_(model),
+        loss_(loss, model.executor().backend(), model.plan().output().size()),
+        optimizer_(optimizer),
+        clip_(clip),
+        state_(model, optimizer) {
     optimizer.check();
     clip.check();
-    if (Loss::classes != dyn && Loss::classes != model_.plan().output().size())
-      throw ShapeError(text(mismatch_text(Mismatch::loss_classes), ": expected ",
-                            model_.plan().output().size(), " (outputs of the net), got ", Loss::classes));
+    if constexpr (of_classes)
+      if (Loss::classes != dyn && Loss::classes != model_.plan().output().size())
+        throw ShapeError(text(mismatch_text(Mismatch::loss_classes), ": expected ",
+                              model_.plan().output().size(), " (outputs of the net), got ", Loss::classes));
   }
 
   /// One step on a batch (`images`, `labels`), and on all that accumulate() had since the last: their samples
@@ -65,23 +81,29 @@ class Trainer
   /// Parameters are then as before.
   template <class Batch>
   float step(const Batch& batch) {
-    if constexpr (fits<decltype(batch.images)>())
-      return step_on(view(batch.images), batch.labels);
+    if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+      return step_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
   }
-  float step(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
-    return step_on(images, labels);
+  float step(const typename Model::Batch& images, const Labels& labels) { return step_on(images, labels); }
+  template <class Other>
+    requires(!std::is_convertible_v<const Other&, Labels>)
+  float step(const typename Model::Batch& images, const Other& labels) {
+    if constexpr (labels_fit<Other>())
+      return step_on(images, Labels(labels));
+    else
+      return 0;
   }
   /// The gradient of a batch, for the next step(). -> its loss. Throws as step() does.
   template <class Batch>
   float accumulate(const Batch& batch) {
-    if constexpr (fits<decltype(batch.images)>())
-      return accumulate_on(view(batch.images), batch.labels);
+    if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+      return accumulate_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
   }
-  float accumulate(const typename Model::Batch& images, std::span<const std::int32_t> labels) {
+  float accumulate(const typename Model::Batch& images, const Labels& labels) {
     return accumulate_on(images, labels);
   }
 
@@ -91,10 +113,13 @@ class Trainer
   template <class Loader, class... Metrics>
   Evaluation evaluate(Loader&& loader, Metrics&... metrics) {
     Evaluation r;
+    Seen seen;
     for (const auto& batch : loader) {
-      if constexpr (fits<decltype(batch.images)>()) add(r, view(batch.images), batch.labels, metrics...);
+      if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+        add(r, seen, view(batch.images), Labels(batch.labels), metrics...);
     }
-    if (r.count) r.loss /= double(r.count), r.accuracy /= double(r.count);
+    if (seen.weight > 0 && loss_.reduction() == Reduction::mean) r.loss /= seen.weight;
+    if (r.count) r.accuracy /= double(r.count);
     return r;
   }
 
@@ -115,17 +140,18 @@ class Trainer
  private:
   // A step's update 0 merges accumulated gradients; the optimizer's are those from 1 on.
   template <class Images>
-  float step_on(const Images& images, std::span<const std::int32_t> labels) {
+  float step_on(const Images& images, const Labels& labels) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
+    const double weight = prepare(labels, n);
     const std::size_t size = e.parameters().size();
     clip_.prepare(backend, size);
     state_.prepare(backend, optimizer_, clip_, 1, size);
-    const bool merges = accumulated_samples_ > 0;
-    const ops::Lerp<T> merge{T(double(accumulated_samples_) / double(accumulated_samples_ + n))};
+    const bool merges = accumulated_weight_ > 0;
+    const ops::Lerp<T> merge{T(accumulated_weight_ / (accumulated_weight_ + weight))};
     if (merges) backend.set_update(0, merge);
-    const double loss = run(recordings_[merges], images, labels, n, [&] {
+    const double loss = run(recordings_[merges], images, n, [&] {
       T* const g = e.gradients().data();
       if (merges) backend.update(0, size, merge, g, std::as_const(accumulated_).data());
       clip_.measure(backend, size, std::as_const(g));
@@ -133,41 +159,58 @@ class Trainer
     });
     state_.done(optimizer_);
     e.parameters_changed();
-    accumulated_samples_ = 0;
+    accumulated_weight_ = 0;
     ++steps_;
     return float(loss);
   }
   template <class Images>
-  float accumulate_on(const Images& images, std::span<const std::int32_t> labels) {
+  float accumulate_on(const Images& images, const Labels& labels) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
     const std::size_t size = e.parameters().size();
+    if (loss_.reduction() == Reduction::sum)
+      throw ArgumentError("accumulate: expected a loss with Reduction::mean, got Reduction::sum");
+    const double weight = prepare(labels, n);
     if (accumulated_.size() == 0) accumulated_ = backend.template allocate<T>(size);
-    const ops::Lerp<T> merge{T(n / double(accumulated_samples_ + n))};
+    const ops::Lerp<T> merge{T(weight / (accumulated_weight_ + weight))};
     backend.set_update(0, merge);
-    const double loss = run(recordings_[2], images, labels, n, [&] {
+    const double loss = run(recordings_[2], images, n, [&] {
       backend.update(0, size, merge, accumulated_.data(), std::as_const(e.gradients()).data());
     });
-    accumulated_samples_ += n;
+    accumulated_weight_ += weight;
     return float(loss);
+  }
+  /// Shows the loss a batch to train on. -> its weight.
+  double prepare(const Labels& labels, int n) {
+    const double weight = loss_.prepare(model_.executor().backend(), labels_of(labels), n);
+    if (weight == 0 && loss_.reduction() == Reduction::mean)
+      throw NumericError(
+          text("step ", steps_ + 1,
+               ": the loss is a mean over no sample of the batch: its labels are ignored or of "
+               "classes of weight 0"));
+    return weight;
+  }
+  static auto labels_of(const Labels& labels) {
+    if constexpr (of_classes)
+      return labels;
+    else
+      return std::span<const T>(labels.data(), labels.size());
   }
   /// Forward, loss, backward, and then what use() makes of the gradients. -> the loss, which is finite.
   template <class Recordings, class Images, class Use>
-  double run(Recordings& recordings, const Images& images, std::span<const std::int32_t> labels, int n,
-             const Use& use) {
+  double run(Recordings& recordings, const Images& images, int n, const Use& use) {
     Executor& e = model_.executor();
     auto& backend = e.backend();
     reserve(n);
     const auto samples = backend.samples_of(images);
     e.begin(samples, n, Draw{model_.seed(), std::uint32_t(batches_), true});
-    const std::int32_t* const classes = backend.labels(labels);
     const double loss = backend.step(
         recordings, n,
         [&] {
           const graph::Stage& last = model_.plan().stage[std::size_t(trained - 1)];
           const T* const z = e.template run<trained>(samples, n);
-          return loss_(backend, z, std::size_t(last.out_size()), n, classes, layout(last),
+          return loss_(backend, z, std::size_t(last.out_size()), n, layout(last),
                        e.template output_gradient<trained>(), each_.data());
         },
         [&] {
@@ -202,22 +245,37 @@ class Trainer
                   "the batch's images are on a device that the model is not on: images.to(Host{})");
     return f.kind == Mismatch::none && same_type && reachable;
   }
-  static ops::ClassLayout layout(const graph::Stage& s) {
+  /// The same for what the images are compared with.
+  template <class Given>
+  static constexpr bool labels_fit() {
+    using L = std::remove_cvref_t<Given>;
+    if constexpr (of_classes) {
+      constexpr bool numbers = std::is_constructible_v<Labels, const L&>;
+      static_assert(numbers, "the loss takes class numbers (std::int32_t) for labels");
+      return numbers;
+    } else if constexpr (!detail::IsTensor<L>) {
+      static_assert(detail::IsTensor<L>, "the loss takes a tensor of values for labels");
+      return false;
+    } else {
+      constexpr Fault f = detail::samples_fault<typename Labels::Extents, typename L::Extents, 1,
+                                                Mismatch::loss_targets_shape>();
+      (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
+      constexpr bool takes = std::is_constructible_v<Labels, const L&>;
+      static_assert(f.kind != Mismatch::none || takes,
+                    "the batch's labels are not of the model's type, or not in the host's memory");
+      return f.kind == Mismatch::none && takes;
+    }
+  }
+  static ops::OutputLayout layout(const graph::Stage& s) {
     const auto image = s.image();
     return {image.channels, image.h * image.w, s.cols()};
   }
   /// -> how many samples.
   template <class Images>
-  [[gnu::noinline]] int check(const Images& images, std::span<const std::int32_t> labels) const {
+  [[gnu::noinline]] int check(const Images& images, const Labels& labels) const {
     const auto n = std::size_t(images.extent(0));
     if (n == 0) throw ArgumentError("a batch has at least 1 sample, got 0");
-    if (n != labels.size())
-      throw ShapeError(text("labels of a batch: expected ", n, " (its images), got ", labels.size()));
-    const int classes = model_.plan().output().size();
-    for (std::size_t i = 0; i < n; ++i)
-      if (labels[i] < 0 || labels[i] >= classes)
-        throw DataError(
-            text("label of sample ", i, " in the batch: expected 0 to ", classes - 1, ", got ", labels[i]));
+    check_labels(labels, n);
     if constexpr (!Model::Input::is_static) {
       const Dims d = model_.plan().input;
       const int want[] = {Model::Input::rank == 1 ? d.size() : d.c, d.h, d.w};
@@ -227,6 +285,31 @@ class Trainer
               text("extent ", i + 1, " of the images: expected ", want[i], ", got ", images.extent(i + 1)));
     }
     return int(n);
+  }
+  void check_labels(const std::span<const std::int32_t>& labels, std::size_t n) const {
+    if (n != labels.size())
+      throw ShapeError(text("labels of a batch: expected ", n, " (its images), got ", labels.size()));
+    const int classes = model_.plan().output().size();
+    for (std::size_t i = 0; i < n; ++i)
+      if ((labels[i] < 0 || labels[i] >= classes) && !loss_.ignores(labels[i]))
+        throw DataError(
+            text("label of sample ", i, " in the batch: expected 0 to ", classes - 1, ", got ", labels[i]));
+  }
+  template <class S>
+  void check_labels(const TensorView<const T, S>& targets, std::size_t n) const {
+    const Dims d = model_.plan().output();
+    const int want[] = {int(n), d.flat ? d.size() : d.c, d.h, d.w};
+    for (int i = 0; i < S::rank; ++i)
+      if (targets.extent(i) != want[i])
+        throw ShapeError(text("extent ", i, " of a batch's labels: expected ", want[i],
+                              i == 0 ? " (its images)" : " (the net's output)", ", got ", targets.extent(i)));
+    T least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
+    if constexpr (requires { Loss::least; }) least = T(Loss::least), most = T(Loss::most);
+    const std::size_t size = std::size_t(d.size());
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (const T t = targets.data()[i]; !(t >= least && t <= most))
+        throw DataError(text("value ", i % size, " of the label of sample ", i / size,
+                             " in the batch: expected ", least, " to ", most, ", got ", t));
   }
   void reserve(int n) {
     if (each_.size() < std::size_t(n))
@@ -267,43 +350,72 @@ class Trainer
   [[gnu::cold]] void refuse_pixels(const Images& images, const std::string& what) const {
     refuse_pixels(typename Model::Batch(images.to(Host{})), what);
   }
+  /// What evaluate() went through: all samples, and the weight that the loss is a mean over.
+  struct Seen {
+    std::size_t samples = 0;
+    double weight = 0;
+  };
   template <class Images, class... Metrics>
-  void add(Evaluation& r, const Images& images, std::span<const std::int32_t> labels, Metrics&... metrics) {
+  void add(Evaluation& r, Seen& seen, const Images& images, const Labels& labels, Metrics&... metrics) {
     const int n = check(images, labels);
     Executor& e = model_.executor();
+    const double of_batch = loss_.prepare(e.backend(), labels_of(labels), n);
     const T* z = e.infer(e.backend().samples_of(images), n);
     reserve(n);
     const graph::Stage& last = model_.plan().stage[std::size_t(Executor::stages - 1)];
-    const ops::ClassLayout l = layout(last);
-    const double loss = loss_(e.backend(), z, std::size_t(last.out_size()), n, e.backend().labels(labels), l,
-                              static_cast<T*>(nullptr), each_.data());
-    if (!std::isfinite(loss)) refuse_evaluation(images, r.count, loss);
-    r.loss += n * loss;
+    const ops::OutputLayout l = layout(last);
+    const double loss =
+        loss_(e.backend(), z, std::size_t(last.out_size()), n, l, static_cast<T*>(nullptr), each_.data());
+    if (!std::isfinite(loss)) refuse_evaluation(images, seen.samples, loss);
+    r.loss += loss_.reduction() == Reduction::mean ? of_batch * loss : loss;
+    seen.samples += std::size_t(n);
+    seen.weight += of_batch;
     z = e.backend().to_host(z, std::size_t(n) * std::size_t(last.out_size()));
-    std::vector<T> scores;
-    for (int i = 0; i < n; ++i, z += last.out_size()) {
-      int best = 0;
-      for (int j = 1; j < l.classes(); ++j)
-        if (z[l.at(j)] > z[l.at(best)]) best = j;
-      r.accuracy += best == labels[std::size_t(i)];
+    if constexpr (of_classes) {
+      std::vector<T> scores;
+      std::vector<std::int32_t> counted;
+      for (int i = 0; i < n; ++i, z += last.out_size()) {
+        const std::int32_t label = labels[std::size_t(i)];
+        if (loss_.ignores(label)) continue;
+        int best = 0;
+        for (int j = 1; j < l.size(); ++j)
+          if (z[l.at(j)] > z[l.at(best)]) best = j;
+        r.accuracy += best == label;
+        ++r.count;
+        if constexpr (sizeof...(metrics) > 0) {
+          for (int j = 0; j < l.size(); ++j) scores.push_back(z[l.at(j)]);
+          counted.push_back(label);
+        }
+      }
+      show(scores, l.size(), std::span<const std::int32_t>(counted), metrics...);
+    } else {
+      r.accuracy = std::numeric_limits<double>::quiet_NaN();
+      r.count += std::size_t(n);
+      std::vector<T> outputs;
       if constexpr (sizeof...(metrics) > 0)
-        for (int j = 0; j < l.classes(); ++j) scores.push_back(z[l.at(j)]);
+        for (int i = 0; i < n; ++i, z += last.out_size())
+          for (int j = 0; j < l.size(); ++j) outputs.push_back(z[l.at(j)]);
+      show(outputs, l.size(), TensorView<const T, Shape<dyn, dyn>>(labels.data(), n, l.size()), metrics...);
     }
-    (metrics.update(TensorView<const T, Shape<dyn, dyn>>(scores.data(), n, l.classes()), labels), ...);
-    r.count += std::size_t(n);
+  }
+  /// Outputs and what they should be, a row a sample, to each metric.
+  template <class Wanted, class... Metrics>
+  static void show(const std::vector<T>& outputs, int size, const Wanted& wanted, Metrics&... metrics) {
+    [[maybe_unused]] const TensorView<const T, Shape<dyn, dyn>> rows(outputs.data(),
+                                                                     int(outputs.size()) / size, size);
+    (metrics.update(rows, wanted), ...);
   }
 
-  using Backend = std::remove_reference_t<decltype(std::declval<Executor&>().backend())>;
   using Memory = typename Backend::template Memory<T>;
 
   Model& model_;
-  Loss loss_;
+  typename detail::LossAt<Loss, Backend, T>::type loss_;
   Optimizer optimizer_;
   typename Clip::template At<Backend> clip_;
   OptimizerState<Optimizer, Memory> state_;
   Memory each_;         // a batch's losses
-  Memory accumulated_;  // the mean gradient of so many samples
-  std::int64_t accumulated_samples_ = 0;
+  Memory accumulated_;  // the mean gradient of samples of such a weight together
+  double accumulated_weight_ = 0;
   typename Backend::Recordings recordings_[3];  // of a step, of one that ends accumulation, of accumulate()
   std::int64_t steps_ = 0, batches_ = 0;
 };

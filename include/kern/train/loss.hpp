@@ -1,0 +1,147 @@
+// What losses share, and how a Trainer uses one.
+//
+// A loss of values is a struct with
+//   T operator()(T z, T target, T& slope, int output) const
+// for float and double, which runs on any device (KERN_HOST_DEVICE); it may have `reduction`, check(outputs)
+// and `least` and `most`, between which targets lie. Any other loss has At<Backend, T>, which is it at work
+// for a net of so many outputs, as ValueLossAt is.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../core/error.hpp"
+#include "../ops/class_loss.hpp"
+#include "../ops/value_loss.hpp"
+#include "options.hpp"
+
+namespace kern {
+
+/// How the losses of a batch become the one that is trained on. PyTorch's `none` is no such number.
+enum class Reduction { mean, sum };
+
+namespace detail {
+
+/// A loss's weights of a net's outputs, where the backend's formulas read them; all 1 if there are none.
+/// Throws ShapeError for another number of them, ArgumentError for one that is negative.
+template <class T, class Backend>
+[[gnu::cold]] auto weights_at(Backend& backend, const char* loss, const char* option,
+                              const std::vector<double>& weights, int outputs) {
+  if (!weights.empty() && weights.size() != std::size_t(outputs))
+    throw ShapeError(text(loss, ": values of ", option, ": expected ", outputs, " (outputs of the net), got ",
+                          weights.size()));
+  for (const double w : weights) require_not_negative(loss, option, w);
+  auto memory = backend.template allocate<T>(std::size_t(outputs));
+  backend.edit(memory.data(), std::size_t(outputs), [&](T* w) {
+    for (std::size_t i = 0; i < std::size_t(outputs); ++i) w[i] = weights.empty() ? T(1) : T(weights[i]);
+  });
+  return memory;
+}
+
+/// A loss of values at work on a backend.
+template <class Formula, class Backend, class T>
+class ValueLossAt {
+ public:
+  ValueLossAt(const Formula& formula, Backend&, int) : formula_(formula) {
+    if constexpr (requires { formula.check(); }) formula.check();
+  }
+  Reduction reduction() const {
+    if constexpr (requires { formula_.reduction; })
+      return formula_.reduction;
+    else
+      return Reduction::mean;
+  }
+  /// Before the net runs on a batch. -> what the batch weighs in a mean over several.
+  double prepare(Backend& backend, std::span<const T> targets, int n) {
+    targets_ = backend.targets(targets);
+    return n;
+  }
+  /// The loss of n samples' outputs z (`stride` apart) and, where dz is not null, its gradient. each: room
+  /// for a number a sample.
+  double operator()(Backend& backend, const T* z, std::size_t stride, int n, ops::OutputLayout layout, T* dz,
+                    T* each) const {
+    const bool mean = reduction() == Reduction::mean;
+    const T share = mean ? 1 / T(layout.size()) : T(n), scale = mean ? share / T(n) : T(1);
+    return backend.mean(
+        n, ops::ValueLossRow<T, Formula>{z, stride, targets_, layout, share, scale, dz, each, formula_},
+        each);
+  }
+
+ protected:
+  Formula formula_;
+
+ private:
+  const T* targets_ = nullptr;
+};
+
+/// A loss of class numbers at work: Formula as of ops/class_loss.hpp. Samples whose label is ignore_index are
+/// left out; a mean divides by the sum of the others' classes' weights.
+template <class Formula, class Backend, class T>
+class ClassLossAt {
+ public:
+  template <class Options>
+  ClassLossAt(const Formula& formula, const char* loss, const Options& options, Backend& backend, int outputs)
+      : formula_(formula),
+        reduction_(options.reduction),
+        ignore_index_(options.ignore_index),
+        weights_(options.weight),
+        weights_there_(weights_at<T>(backend, loss, "weight", weights_, outputs)) {}
+
+  Reduction reduction() const { return reduction_; }
+  bool ignores(std::int32_t label) const { return label == ignore_index_; }
+  /// As ValueLossAt's; 0 where no sample counts.
+  double prepare(Backend& backend, std::span<const std::int32_t> labels, int n) {
+    double weight = 0;
+    for (const std::int32_t label : labels)
+      if (!ignores(label)) weight += weights_.empty() ? 1 : weights_[std::size_t(label)];
+    const double share = reduction_ == Reduction::sum ? n : weight > 0 ? n / weight : 0;
+    shares_.clear();
+    for (const std::int32_t label : labels) shares_.push_back(ignores(label) ? T(0) : T(share));
+    shares_there_ = backend.targets(std::span<const T>(shares_));
+    labels_ = backend.targets(labels);
+    return weight;
+  }
+  double operator()(Backend& backend, const T* z, std::size_t stride, int n, ops::OutputLayout layout, T* dz,
+                    T* each) const {
+    return backend.mean(
+        n,
+        ops::ClassLossRow<T, Formula>{z, stride, labels_, shares_there_, weights_there_.data(), layout,
+                                      1 / T(n), dz, each, formula_},
+        each);
+  }
+
+ private:
+  Formula formula_;
+  Reduction reduction_;
+  std::int32_t ignore_index_;
+  std::vector<double> weights_;
+  typename Backend::template Memory<T> weights_there_;
+  std::vector<T> shares_;
+  const T* shares_there_ = nullptr;
+  const std::int32_t* labels_ = nullptr;
+};
+
+/// Whether a loss's targets are class numbers, and the type of Loss at work.
+template <class Loss>
+inline constexpr bool of_classes = requires { Loss::classes; };
+template <class Loss, class Backend, class T>
+struct LossAt {
+  using type = ValueLossAt<Loss, Backend, T>;
+};
+template <class Loss, class Backend, class T>
+  requires requires { typename Loss::template At<Backend, T>; }
+struct LossAt<Loss, Backend, T> {
+  using type = typename Loss::template At<Backend, T>;
+};
+/// Whether a loss is the same of log_softmax(z) as of z.
+template <class Loss>
+constexpr bool skips_log_softmax() {
+  if constexpr (requires { Loss::skips_log_softmax; })
+    return Loss::skips_log_softmax;
+  else
+    return false;
+}
+
+}  // namespace detail
+}  // namespace kern
