@@ -6,6 +6,7 @@
 // and `least` and `most`, between which targets lie. Any other loss has At<Backend, T>, which is it at work
 // for a net of so many outputs, as ValueLossAt is.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -144,4 +145,15 @@ constexpr bool skips_log_softmax() {
 }
 
 }  // namespace detail
+
+/// How far the slope that a loss of values gives at z is from (loss(z + h) - loss(z - h)) / 2h: for tests of
+/// a loss of your own. Without kinks that is some h^2 and 1e-16 / h times the loss.
+template <class Loss>
+double slope_error(const Loss& loss, double z, double target, int output = 0, double h = 1e-5) {
+  double slope = 0, ignored = 0;
+  loss(z, target, slope, output);
+  return std::abs(slope -
+                  (loss(z + h, target, ignored, output) - loss(z - h, target, ignored, output)) / (2 * h));
+}
+
 }  // namespace kern
