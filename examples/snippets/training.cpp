@@ -36,6 +36,14 @@ int main(int argc, char** argv) try {
   }
   {
     Model<Net, Image> model{Seed{0}};
+    // region options
+    const CrossEntropyLoss loss{{.weight = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1}, .label_smoothing = 0.1}};
+    Trainer trainer{model, loss, Adam{}};
+    // endregion
+    for (const auto& batch : train) trainer.step(batch);
+  }
+  {
+    Model<Net, Image> model{Seed{0}};
     // region groups
     Trainer trainer{model, CrossEntropyLoss{},
                     Grouped<Sgd>{{.lr = 0.05, .momentum = 0.9},
