@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -141,4 +142,45 @@ TEST_CASE("ConcatDataset: one set behind another, of any types") {
   CHECK(set.classes() == 3);
   CHECK(loaded(set) == std::vector<int>{0, 1, 8, 7, 5});
   CHECK(set.get(4).label == 2);
+}
+
+namespace {
+/// Number i, and i and its square.
+struct Squares {
+  using Sample = Shape<1, 1, 1>;
+  using Targets = Shape<2>;
+  std::size_t count;
+  std::size_t size() const { return count; }
+  data::Record get(std::size_t i) const {
+    x = float(i), y = {x, x * x};
+    return {{}, 0, {&x, 1}, std::span(y).first(i < 90 ? 2 : 1)};
+  }
+  mutable float x = 0;
+  mutable std::array<float, 2> y{};
+};
+}  // namespace
+
+TEST_CASE("a set of values: a batch's labels are a tensor; parts of the set are such sets, too") {
+  data::DataLoader loader{Squares{5}, data::Compose{}, {.batch_size = 2, .num_workers = 2}};
+  std::vector<float> seen;
+  std::vector<int> sizes;
+  for (const auto& batch : loader) {
+    sizes.push_back(int(batch.size()));
+    CHECK(batch.labels.shape() == std::array{int(batch.size()), 2});
+    for (const float v : batch.labels) seen.push_back(v);
+  }
+  CHECK(sizes == std::vector<int>{2, 2, 1});
+  CHECK(seen == std::vector<float>{0, 0, 1, 1, 2, 4, 3, 9, 4, 16});
+
+  const Subset<Squares> some{Squares{5}, {3, 1}};
+  data::DataLoader of_some{some, data::Compose{}, {.batch_size = 2}};
+  for (const auto& batch : of_some) {
+    CHECK(batch.images(0, 0, 0, 0) == 3);
+    CHECK(batch.labels(0, 1) == 9);
+    CHECK(batch.labels(1, 1) == 1);
+  }
+  data::DataLoader damaged{Subset<Squares>{Squares{100}, {95}}, data::Compose{}, {.batch_size = 2}};
+  CHECK(thrown<DataError>([&] {
+          for (const auto& batch : damaged) CHECK(batch.size() == 0);
+        }) == "record 0 of the data set: expected 2 targets, got 1");
 }

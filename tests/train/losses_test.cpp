@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "kern/data/loader.hpp"
 #include "kern/nn/nn.hpp"
 #include "kern/tensor/random.hpp"
 #include "kern/train/cross_entropy_loss.hpp"
@@ -232,4 +234,32 @@ TEST_CASE("nothing is allocated after the first step") {
   const long before = testing::allocations;
   trainer.step(images, labels);
   CHECK(testing::allocations == before);
+}
+
+namespace {
+/// Pairs of numbers and their sum and difference.
+struct Sums {
+  using Sample = Shape<1, 1, 2>;
+  using Targets = Shape<2>;
+  static std::size_t size() { return 64; }
+  data::Record get(std::size_t i) const {
+    x = {float(i % 8) / 8, float(i / 8) / 8};
+    y = {x[0] + x[1], x[0] - x[1]};
+    return {{}, 0, x, y};
+  }
+  mutable std::array<float, 2> x{}, y{};
+};
+}  // namespace
+
+TEST_CASE("a loader's values train a net") {
+  data::DataLoader loader{Sums{}, data::Compose{}, {.batch_size = 16, .shuffle = true}};
+  Model<Sequential<Flatten, Linear<2, 2>>, Input<1, 1, 2>> model;
+  Trainer trainer{model, MSELoss{}, Sgd{.lr = 0.5}};
+  for (int epoch = 0; epoch < 100; ++epoch)
+    for (const auto& batch : loader) trainer.step(batch);
+  // The mean of (x, 1) (x, 1)^T has eigenvalues from 0.058 to 1.41: with this rate a step leaves 1 - 0.5 *
+  // 0.058 of an error at most, 400 steps leave 7e-6.
+  CHECK(trainer.evaluate(loader).loss < 1e-6);
+  const auto w = model.parameter("1.weight");
+  for (int i = 0; i < 4; ++i) CHECK(w[std::size_t(i)] == doctest::Approx(i == 3 ? -1 : 1).epsilon(1e-2));
 }

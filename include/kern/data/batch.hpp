@@ -17,13 +17,14 @@ struct BatchShape<Shape<E...>> {
 };
 }  // namespace detail
 
-/// Samples and their classes; valid until the loader gives the next batch.
-template <class Sample>
+/// Samples and their classes, or values of shape (N, Targets...); valid until the loader gives the next
+/// batch.
+template <class Sample, class LabelsView = std::span<const std::int32_t>>
 struct Batch {
   using Images = TensorView<const float, typename detail::BatchShape<Sample>::type>;
   Images images;  ///< (N, channels, height, width)
-  std::span<const std::int32_t> labels;
-  std::size_t size() const { return labels.size(); }
+  LabelsView labels;
+  std::size_t size() const { return std::size_t(images.extent(0)); }
 };
 
 }  // namespace kern::data

@@ -12,15 +12,18 @@ namespace kern::data {
 /// Which part of a published data set.
 enum class Split { train, test };
 
-/// A picture of a data set and its class. The picture is bytes as a file has them, or floats, which need no
-/// ToTensor; it belongs to the data set and stays as it is until its next get().
+/// A picture of a data set and its class, or the values that a net should make of it. The picture is bytes as
+/// a file has them, or floats, which need no ToTensor; it belongs to the data set and stays as it is until
+/// its next get(), as targets do.
 struct Record {
   std::span<const std::uint8_t> pixels;  ///< [height][width][channels]; empty if there are values
   std::int32_t label;
-  std::span<const float> values{};  ///< [channels][height][width]
+  std::span<const float> values{};   ///< [channels][height][width]
+  std::span<const float> targets{};  ///< of a set that has Targets, which looks at no label
 };
 
 /// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
+/// A set of classes says how many: classes(); one of values what their shape is: `Targets`, Shape<3> say.
 /// get() is called for one index below size() at a time, by a loader's thread or by the one that loops over
 /// it; what it throws comes out of the loop. A loader with several threads has a copy of the set for each.
 template <class D>
@@ -28,7 +31,19 @@ concept Dataset = requires(const D& d, std::size_t i) {
   typename D::Sample;
   { d.size() } -> std::convertible_to<std::size_t>;
   { d.get(i) } -> std::convertible_to<Record>;
-  { d.classes() } -> std::convertible_to<int>;
+} && (requires(const D& d) {
+                    { d.classes() } -> std::convertible_to<int>;
+                  } || requires { typename D::Targets; });
+
+namespace detail {
+/// For a set that takes its records from another: has Targets if that has.
+template <class Set>
+struct TargetsOf {};
+template <class Set>
+  requires requires { typename Set::Targets; }
+struct TargetsOf<Set> {
+  using Targets = typename Set::Targets;
 };
+}  // namespace detail
 
 }  // namespace kern::data

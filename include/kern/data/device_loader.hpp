@@ -46,6 +46,9 @@ class DeviceLoader {
   static_assert(
       PointwiseTransform<Change>,
       "DeviceLoader: only pointwise transforms run on a GPU; a DataLoader's batches come from the host");
+  static_assert(
+      std::is_same_v<typename detail::LabelsOf<Set>::View, std::span<const std::int32_t>>,
+      "DeviceLoader: a set with Targets needs a DataLoader; a Trainer takes its batches on a GPU, too");
   static constexpr auto extents = Set::Sample::extents;
   static constexpr int channels = extents[0], area = extents[1] * extents[2];
 

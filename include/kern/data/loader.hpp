@@ -62,20 +62,42 @@ inline void make_order(const DataLoaderOptions& options, std::uint32_t epoch,
 constexpr std::size_t elements(const std::array<int, 3>& extents) {
   return std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
 }
+/// What a batch has for labels: class numbers, or values.
+template <class Set>
+struct LabelsOf {
+  using Element = std::int32_t;
+  using View = std::span<const Element>;
+  static constexpr std::size_t size = 1;  // of a sample
+  static View view(const Element* p, std::size_t n) { return {p, n}; }
+  static void copy(const Record& r, Element* to) { *to = r.label; }
+};
+template <class Set>
+  requires requires { typename Set::Targets; }
+struct LabelsOf<Set> {
+  using Element = float;
+  using View = TensorView<const Element, typename BatchShape<typename Set::Targets>::type>;
+  static constexpr std::size_t size = kern::detail::Extents<typename Set::Targets>().size();
+  static View view(const Element* p, std::size_t n) { return View(p, int(n)); }
+  static void copy(const Record& r, Element* to) { std::copy(r.targets.begin(), r.targets.end(), to); }
+};
 /// Record `index` of the set. Throws DataError where it is not what the set promises.
 template <class Set>
 Record record(const Set& set, std::uint32_t index) {
   constexpr auto extents = Set::Sample::extents;
   constexpr std::size_t size = elements(extents);
   const Record r = set.get(index);
-  const int classes = set.classes();
   const bool floats = r.pixels.empty() && !r.values.empty();
   if (const std::size_t got = floats ? r.values.size() : r.pixels.size(); got != size)
     throw DataError(text("record ", index, " of the data set: expected ", size, floats ? " floats" : " bytes",
                          " for a picture of shape ", shape_string(extents), ", got ", got));
-  if (r.label < 0 || r.label >= classes)
+  if constexpr (requires { typename Set::Targets; }) {
+    if (r.targets.size() != LabelsOf<Set>::size)
+      throw DataError(text("record ", index, " of the data set: expected ", LabelsOf<Set>::size,
+                           " targets, got ", r.targets.size()));
+  } else if (const int classes = set.classes(); r.label < 0 || r.label >= classes) {
     throw DataError(
         text("label of record ", index, " of the data set: expected 0 to ", classes - 1, ", got ", r.label));
+  }
   return r;
 }
 
@@ -90,9 +112,12 @@ Record record(const Set& set, std::uint32_t index) {
 /// is never called by two threads at once on one of them.
 template <Dataset Set, Transform Change>
 class DataLoader {
+  using Labels = detail::LabelsOf<Set>;
+
  public:
   /// Of what the transform makes of the data set's pictures.
-  using Batch = data::Batch<detail::OutputOf<typename Set::Sample, Change>>;
+  using Batch =
+      data::Batch<detail::OutputOf<typename Set::Sample, Change>, typename detail::LabelsOf<Set>::View>;
 
   /// Throws ArgumentError for a batch size below 1, fewer than no workers, or several with a data set that
   /// can't be copied; DataError for an empty data set or one of 2^32 samples and more.
@@ -150,7 +175,7 @@ class DataLoader {
     }
     DataLoader* loader_;
     std::uint64_t loop_;
-    Batch batch_{typename Batch::Images(nullptr, 0), {}};
+    Batch batch_{typename Batch::Images(nullptr, 0), Labels::view(nullptr, 0)};
   };
 
   /// Begins an epoch; what a loop before it left is dropped.
@@ -172,10 +197,10 @@ class DataLoader {
     explicit Slot(std::size_t batch)
         : images(batch * output_size + std::max(input_size, output_size) - output_size),
           bytes(input_size),
-          labels(batch) {}
+          labels(batch * Labels::size) {}
     Buffer<float> images;
     Bytes bytes;  // of a picture that changes
-    std::vector<std::int32_t> labels;
+    std::vector<typename Labels::Element> labels;
     std::size_t count = 0;
     std::exception_ptr error;
   };
@@ -219,7 +244,8 @@ class DataLoader {
       batches_ = given_;
       std::rethrow_exception(std::exchange(s.error, nullptr));
     }
-    batch = Batch{typename Batch::Images(s.images.data(), int(s.count)), {s.labels.data(), s.count}};
+    batch =
+        Batch{typename Batch::Images(s.images.data(), int(s.count)), Labels::view(s.labels.data(), s.count)};
     return true;
   }
   void fill(std::uint32_t number, const Set& set) {
@@ -230,14 +256,16 @@ class DataLoader {
     try {
       for (std::size_t i = 0; i < s.count; ++i) {
         if (abandoned_.load(std::memory_order_relaxed)) return;
-        s.labels[i] = sample(set, order_[first + i], s.images.data() + i * output_size, s.bytes.data());
+        sample(set, order_[first + i], s.images.data() + i * output_size, s.bytes.data(),
+               s.labels.data() + i * Labels::size);
       }
     } catch (...) {
       s.error = std::current_exception();
     }
   }
-  /// Writes a picture as the net gets it. -> its class.
-  std::int32_t sample(const Set& set, std::uint32_t index, float* values, std::uint8_t* copy) const {
+  /// Writes a picture as the net gets it, and its label.
+  void sample(const Set& set, std::uint32_t index, float* values, std::uint8_t* copy,
+              typename Labels::Element* label) const {
     const Record r = detail::record(set, index);
     Image image{extents[0], extents[1], extents[2], r.pixels.data(), values, copy};
     if (r.pixels.empty()) {
@@ -250,7 +278,7 @@ class DataLoader {
     if (shape != output)
       throw ShapeError(text("DataLoader: the transform made a picture of shape ", shape_string(shape),
                             ": expected ", shape_string(output)));
-    return r.label;
+    Labels::copy(r, label);
   }
 
   const Set set_;

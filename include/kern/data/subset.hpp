@@ -17,7 +17,7 @@ namespace kern::data {
 
 /// The records of a data set at `indices`, in that order. torch.utils.data.Subset.
 template <Dataset Set>
-class Subset {
+class Subset : public detail::TargetsOf<Set> {
  public:
   using Sample = typename Set::Sample;
 

@@ -76,9 +76,9 @@ class Trainer
 
   /// One step on a batch (`images`, `labels`), and on all that accumulate() had since the last: their samples
   /// count alike, as those of one large batch. -> the batch's loss before the update.
-  /// Throws DataError for a label outside the classes or a value that the loss does not take, ShapeError where
-  /// images and labels don't fit, NumericError if the loss is not finite: it names the step and the first
-  /// layer whose output isn't. Parameters are then as before.
+  /// Throws DataError for a label outside the classes or a value that the loss does not take, ShapeError
+  /// where images and labels don't fit, NumericError if the loss is not finite: it names the step and the
+  /// first layer whose output isn't. Parameters are then as before.
   template <class Batch>
   float step(const Batch& batch) {
     if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
