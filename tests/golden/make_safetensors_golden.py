@@ -6,6 +6,8 @@
 - net_f32, net_f64: the state_dict() of a net with named modules, parameters by make_golden.py's formula. Its output for
   array 1 is in safetensors.txt, as make_golden.py writes arrays.
 - numbered: that of an nn.Sequential with another one in it.
+- norms: that of a net with batch normalisation after a training step: running statistics, num_batches_tracked (3). Its
+  output in evaluation for array 1 is in safetensors.txt.
 - net_f16, net_bf16: net_f32 in these types; the parameters as float64 in safetensors.txt (cases f16 and bf16).
 - mixed: a tensor of each dtype, element i of each is i; an empty one, a scalar, a name in UTF-8, notes. Special values
   of F16 and BF16; what the finite ones are is in safetensors.txt (cases F16 and BF16).
@@ -30,6 +32,11 @@ def numbered():
     return S(C(2, 3, 3, bias=False), S(nn.ReLU(), C(3, 4, 1)), nn.Flatten(), nn.Linear(16, 5))
 
 
+def norms():
+    return S(collections.OrderedDict(conv1=C(1, 4, 3), bn1=nn.BatchNorm2d(4), relu=nn.ReLU(), flatten=nn.Flatten(),
+                                     fc1=nn.Linear(144, 5), bn2=nn.BatchNorm1d(5, affine=False)))
+
+
 def main():
     OUT.mkdir(exist_ok=True)
     text = File("safetensors.txt")
@@ -49,6 +56,16 @@ def main():
     text.case("numbered")
     text.array("y", net(formula(1, (3, 2, 4, 4))))
     save_file({k: v.float() for k, v in net.state_dict().items()}, OUT / "numbered.safetensors")
+
+    net = norms()
+    fill(net)
+    for batch in range(3):
+        net(formula(2 + batch, (4, 1, 8, 8)))
+    net.eval()
+    text.case("norms")
+    text.array("y", net(formula(1, (2, 1, 8, 8))))
+    save_file({k: v if v.dtype == torch.int64 else v.float() for k, v in net.state_dict().items()},
+              OUT / "norms.safetensors")
 
     types = dict(BOOL=torch.bool, U8=torch.uint8, I8=torch.int8, I16=torch.int16, U16=torch.uint16, F16=torch.float16,
                  BF16=torch.bfloat16, I32=torch.int32, U32=torch.uint32, F32=torch.float32, F64=torch.float64,

@@ -22,7 +22,8 @@ except ImportError as error:
 
 def net():
     return nn.Sequential(
-        collections.OrderedDict(conv1=nn.Conv2d(1, 4, 3), relu=nn.ReLU(), pool=nn.MaxPool2d(2), flatten=nn.Flatten(),
+        collections.OrderedDict(conv1=nn.Conv2d(1, 4, 3), bn1=nn.BatchNorm2d(4), relu=nn.ReLU(), pool=nn.MaxPool2d(2),
+                                flatten=nn.Flatten(),
                                 rest=nn.Sequential(nn.Linear(36, 16), nn.ReLU(), nn.Linear(16, 10))))
 
 
@@ -30,6 +31,7 @@ def main(folder):
     for name, dtype in [("float", torch.float32), ("double", torch.float64)]:
         model = net().to(dtype)
         model.load_state_dict(load_file(folder / f"{name}.safetensors"), strict=True)
+        model.eval()
         data = load_file(folder / f"{name}_data.safetensors")
         y = model(data["x"])
         assert y.dtype == data["y"].dtype == dtype
@@ -41,6 +43,7 @@ def main(folder):
     x = load_file(folder / "float_data.safetensors")["x"]
     nn.functional.cross_entropy(model(x), torch.arange(len(x)) % 10).backward()
     torch.optim.SGD(model.parameters(), lr=0.1).step()
+    model.eval()
     save_file(model.state_dict(), folder / "trained.safetensors")
     save_file({"y": model(x).detach()}, folder / "trained_data.safetensors")
     print("loaded")

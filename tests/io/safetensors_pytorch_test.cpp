@@ -15,14 +15,16 @@ using namespace kern::nn;
 using namespace kern::testing;
 
 namespace {
-using Net = Sequential<Named<"conv1", Conv2d<1, 4, 3>>, ReLU, MaxPool2d<2>, Flatten,
-                       Named<"rest", Sequential<Linear<36, 16>, ReLU, Linear<16, 10>>>>;
+using Net = Sequential<Named<"conv1", Conv2d<1, 4, 3>>, Named<"bn1", BatchNorm2d<4>>, ReLU, MaxPool2d<2>,
+                       Flatten, Named<"rest", Sequential<Linear<36, 16>, ReLU, Linear<16, 10>>>>;
 template <class T>
 using NetModel = Model<Net, Input<1, 8, 8>, Host, T>;
 
 template <class T>
 void save(const std::string& name) {
   NetModel<T> model{Seed{3}};
+  model.set_buffer("bn1.running_mean", {T(0.1), T(-0.2), T(0.3), T(0)});
+  model.set_buffer("bn1.running_var", {T(0.5), T(1.5), T(2), T(0.7)});
   io::save_model(model, name + ".safetensors", {{"format", "pt"}});
   const auto x = randn<T, Shape<dyn, 1, 8, 8>>(Seed{4}, 5);
   io::save_safetensors(name + "_data.safetensors", {{"x", x}, {"y", model.predict(x)}});

@@ -22,6 +22,9 @@ using Named1 =
     Sequential<Named<"conv1", Conv2d<1, 4, 3>>, ReLU, MaxPool2d<2>, Flatten, Named<"fc1", Linear<36, 10>>>;
 using Numbered =
     Sequential<Conv2d<2, 3, 3, 1, 0, Bias::off>, Sequential<ReLU, Conv2d<3, 4, 1>>, Flatten, Linear<16, 5>>;
+using Norms = Sequential<Named<"conv1", Conv2d<1, 4, 3>>, Named<"bn1", BatchNorm2d<4>>, ReLU, Flatten,
+                         Named<"fc1", Linear<144, 5>>, Named<"bn2", BatchNorm1d<5, 1e-5, 0.1, Affine::off>>>;
+using NormsModel = Model<Norms, Input<1, 8, 8>, TestDevice>;
 template <class T>
 using NamedModel = Model<Named1, Input<1, 8, 8>, TestDevice, T>;
 
@@ -66,6 +69,63 @@ TEST_CASE("an nn.Sequential's numbers, one in another") {
                                                                          test_device(1));
   load_model(erased, folder / "f");
   CHECK(parameters(erased) == parameters(model));
+}
+
+TEST_CASE("running statistics: PyTorch's file, without its count of batches") {
+  const Folder folder;
+  const io::SafetensorsFile theirs(golden_files + "norms.safetensors");
+  NormsModel model(Seed{1}, test_device(2));
+  load_model(model, theirs);
+  check_close(golden("safetensors.txt", "norms"), "y", outputs(model, 2, Input<1, 8, 8>{}), 24);
+  save_model(model, folder / "f");
+  const io::SafetensorsFile ours(folder / "f");
+  for (const io::TensorInfo& t : theirs.tensors()) {
+    CAPTURE(t.name);
+    const io::TensorInfo* const same = ours.find(t.name);
+    REQUIRE((same != nullptr) == !t.name.ends_with("num_batches_tracked"));
+    if (same) CHECK(std::ranges::equal(theirs.bytes(t), ours.bytes(*same)));
+  }
+  CHECK(theirs.tensors().size() == ours.tensors().size() + 2);
+}
+
+TEST_CASE("not strict: what both have is set, the rest reported") {
+  const Folder folder;
+  using Other = Sequential<Named<"conv1", Conv2d<1, 4, 3>>, Named<"bn1", BatchNorm2d<4>>, ReLU, Flatten,
+                           Named<"head", Linear<144, 7>>>;
+  Model<Other, Input<1, 8, 8>, TestDevice> model(Seed{1}, test_device(1));
+  NormsModel theirs(Seed{2}, test_device(1));
+  const std::string file = golden_files + "norms.safetensors";
+  load_model(theirs, file);
+  const auto head = model.parameter("head.weight");
+  const io::LoadedKeys keys = load_model(model, file, false);
+  CHECK(keys.missing_keys == std::vector<std::string>{"head.weight", "head.bias"});
+  auto unexpected = keys.unexpected_keys;
+  std::ranges::sort(unexpected);
+  CHECK(unexpected == std::vector<std::string>{"bn2.num_batches_tracked", "bn2.running_mean",
+                                               "bn2.running_var", "fc1.bias", "fc1.weight"});
+  CHECK(model.parameter("conv1.weight") == theirs.parameter("conv1.weight"));
+  CHECK(model.buffer("bn1.running_var") == theirs.buffer("bn1.running_var"));
+  CHECK(model.parameter("head.weight") == head);
+
+  Model<Sequential<Flatten, Named<"fc1", Linear<64, 5>>>, Input<1, 8, 8>, TestDevice> narrow(Seed{1},
+                                                                                             test_device(1));
+  CHECK(thrown<DataError>([&] { load_model(narrow, file, false); }) ==
+        file + ": does not fit the model: \"fc1.weight\": expected shape (5, 64), got (5, 144)");
+}
+
+TEST_CASE("running statistics that are missing are named") {
+  const Folder folder;
+  const Tensor<float, Shape<4>> four{1, 2, 3, 4};
+  const Tensor<std::int64_t, Shape<4>> counts{1, 2, 3, 4};
+  io::save_safetensors(
+      folder / "f",
+      {{"0.weight", four}, {"0.bias", four}, {"0.running_mean", four}, {"0.num_batches_tracked", counts}});
+  Model<Sequential<BatchNorm1d<4>>, Input<4>, TestDevice> model(Seed{1}, test_device(1));
+  CHECK(thrown<DataError>([&] { load_model(model, folder / "f"); }) ==
+        folder / "f" +
+            ": does not fit the model: \"0.running_var\": expected shape (4,), got no such tensor; "
+            "\"0.num_batches_tracked\": expected no such tensor, got one of shape (4,)");
+  CHECK(model.buffer("0.running_mean") == std::vector<float>(4, 0));
 }
 
 TEST_CASE_TEMPLATE("other floating-point types are converted", T, float, double) {
