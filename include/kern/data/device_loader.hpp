@@ -97,22 +97,30 @@ class DeviceLoader {
   const Set& dataset() const { return set_; }
   const DataLoaderOptions& options() const { return options_; }
   /// As DataLoader's.
-  std::uint32_t epoch() const { return epoch_; }
-  void set_epoch(std::uint32_t epoch) { epoch_ = epoch; }
+  std::uint32_t epoch() const { return place_.next_epoch(); }
+  std::size_t batch() const { return place_.batch(); }
+  void set_epoch(std::uint32_t epoch, std::size_t first_batch = 0) { place_.set(epoch, first_batch); }
+  template <class Visitor>
+  void state(Visitor& v) {
+    place_.state(v, options_, labels_.size());
+  }
 
   class Iterator {
    public:
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
     explicit Iterator(DeviceLoader* loader)
-        : loader_(loader), loop_(loader->loop_), batch_(loader->batch(0)) {}
+        : loader_(loader),
+          loop_(loader->loop_),
+          number_(std::min(loader->place_.batch(), loader->size())),
+          batch_(loader->batch(number_)) {}
     const Batch& operator*() const { return batch_; }
     const Batch* operator->() const { return &batch_; }
     /// Throws ArgumentError if another loop over the loader has begun since.
     Iterator& operator++() {
       if (loop_ != loader_->loop_)
         throw ArgumentError("DeviceLoader: this loop ended when another one over the same loader began");
-      if (++number_ < loader_->size()) batch_ = loader_->batch(number_);
+      batch_ = loader_->batch(++number_);
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -121,14 +129,14 @@ class DeviceLoader {
    private:
     DeviceLoader* loader_;
     std::uint64_t loop_;
-    std::size_t number_ = 0;
+    std::size_t number_;
     Batch batch_;
   };
 
   /// Begins an epoch.
   Iterator begin() {
     ++loop_;
-    detail::make_order(options_, epoch_++, order_, keys_);
+    detail::make_order(options_, place_.begin(), order_, keys_);
     order_up_.send(on_device_.data(), where_, order_.data(), order_.size() * sizeof(std::uint32_t));
     return Iterator(this);
   }
@@ -136,6 +144,10 @@ class DeviceLoader {
 
  private:
   Batch batch(std::size_t number) {
+    if (number < size())
+      place_.given();
+    else
+      place_.ended();
     const std::size_t first = number * std::size_t(options_.batch_size);
     const std::size_t n = number < size() ? std::min(batch_labels_.size(), order_.size() - first) : 0;
     for (std::size_t i = 0; i < n; ++i) batch_labels_[i] = labels_[order_[first + i]];
@@ -149,7 +161,7 @@ class DeviceLoader {
 
   const DataLoaderOptions options_;
   const Cuda where_;
-  std::uint32_t epoch_ = 0;
+  detail::Place place_;
   std::uint64_t loop_ = 0;            // loops begun
   std::vector<std::int32_t> labels_;  // of the data set
   std::vector<std::uint32_t> order_;  // of the epoch

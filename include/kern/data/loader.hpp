@@ -19,6 +19,7 @@
 #include "batch.hpp"
 #include "dataset.hpp"
 #include "file.hpp"
+#include "place.hpp"
 #include "shuffle.hpp"
 #include "transforms.hpp"
 
@@ -140,9 +141,18 @@ class DataLoader {
   const Set& dataset() const { return set_; }
   const DataLoaderOptions& options() const { return options_; }
   /// The number of the epoch that the next loop gives: 0 at first, one more with each loop that begins.
-  std::uint32_t epoch() const { return epoch_; }
-  /// To go on where an earlier run stopped. A loop that is running is not touched.
-  void set_epoch(std::uint32_t epoch) { epoch_ = epoch; }
+  std::uint32_t epoch() const { return place_.next_epoch(); }
+  /// The number of the batch that comes next in the epoch: of the loop that runs, else of the next one.
+  std::size_t batch() const { return place_.batch(); }
+  /// To go on where an earlier run stopped: the next loop leaves out the epoch's first batches, which are not
+  /// prepared. A loop that is running is not touched.
+  void set_epoch(std::uint32_t epoch, std::size_t first_batch = 0) { place_.set(epoch, first_batch); }
+  /// For checkpoints (io/checkpoint.hpp): the batch that comes next. What is left of a loop that was left
+  /// early counts as still to come.
+  template <class Visitor>
+  void state(Visitor& v) {
+    place_.state(v, options_, set_.size());
+  }
 
   /// Indices of the data set in the order in which epoch `epoch` gives them.
   std::vector<std::uint32_t> order(std::uint32_t epoch) const {
@@ -228,14 +238,15 @@ class DataLoader {
     abandoned_.store(true, std::memory_order_relaxed);
     background_.cancel();
     abandoned_.store(false, std::memory_order_relaxed);
-    detail::make_order(options_, epoch_, order_, keys_);
-    first_ = background_.asked();
-    running_epoch_ = epoch_++;
+    running_epoch_ = place_.begin();
+    detail::make_order(options_, running_epoch_, order_, keys_);
     batches_ = size();
+    given_ = std::min(place_.batch(), batches_);
+    first_ = background_.asked() - std::uint32_t(given_);
   }
   /// The next batch, or false at the epoch's end. The slot given before is free from here on.
   bool next(Batch& batch) {
-    if (given_ == batches_) return false;
+    if (given_ == batches_) return place_.ended(), false;
     const std::uint32_t number = first_ + std::uint32_t(given_++);
     const std::size_t ahead = std::min(slots_.size() - 1, batches_ - given_);
     background_.need(number, number + 1 + std::uint32_t(ahead), [this](std::uint32_t n) { fill(n, set_); });
@@ -246,6 +257,7 @@ class DataLoader {
     }
     batch =
         Batch{typename Batch::Images(s.images.data(), int(s.count)), Labels::view(s.labels.data(), s.count)};
+    place_.given();
     return true;
   }
   void fill(std::uint32_t number, const Set& set) {
@@ -285,7 +297,7 @@ class DataLoader {
   const Change transform_;
   const DataLoaderOptions options_;
   const std::vector<Set> copies_;  // one for each worker where there are several; else all use set_
-  std::uint32_t epoch_ = 0;
+  detail::Place place_;
   std::uint64_t loop_ = 0;  // loops begun
 
   // The threads read these; they change only while none has anything to do.

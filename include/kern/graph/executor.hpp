@@ -28,6 +28,8 @@ class Executor {
   static constexpr const auto& structure = S::training;
   static constexpr int stages = S::stages, chunked = S::chunked;
   using PlanType = typename S::PlanType;
+  /// All parameters, or what lies as they do.
+  using Parameters = Memory<T>;
 
   template <class Device>
   [[gnu::cold]] Executor(Dims in, const Device& device)

@@ -1,8 +1,10 @@
 // A net that can be run: its parameters, its memory, a backend.
 #pragma once
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../core/error.hpp"
@@ -222,6 +224,51 @@ class Model
     write_buffer(s, [&](std::size_t i) { return v[i]; });
   }
 
+  /// For checkpoints (io/checkpoint.hpp): parameters and buffers.
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.fixed("model.seed", seed_.value);
+    state(v, "model.", executor_.parameters());
+    v.tensors(
+        "model.", shapes_of(graph::buffer_slots<Net>),
+        [this] {
+          std::vector<std::vector<T>> all;
+          for (const std::string& name : buffer_names()) all.push_back(buffer(name));
+          return all;
+        },
+        [this](const std::vector<std::vector<T>>& all) {
+          std::size_t i = 0;
+          for (const std::string& name : buffer_names()) set_buffer(name, all[i++]);
+        });
+  }
+  /// The same for what lies as the parameters do: a tensor for each of them, in PyTorch's layout. `stored`
+  /// may be empty: that is zeros.
+  template <class Visitor>
+  void state(Visitor& v, const std::string& prefix, typename Executor::Parameters& stored) {
+    using Stored = typename Executor::Parameters;
+    const auto room = std::make_shared<Stored>();  // before anything changes
+    if (stored.size() == 0) *room = executor_.backend().template allocate<T>(plan().stored);
+    v.tensors(
+        prefix, shapes_of(graph::parameter_slots<Net>),
+        [this, &stored] {
+          const T* const from = executor_.backend().to_host(stored.data(), stored.size());
+          std::vector<std::vector<T>> all;
+          for (const auto& s : graph::parameter_slots<Net>) all.push_back(values(from, s));
+          return all;
+        },
+        [this, &stored, room](const std::vector<std::vector<T>>& all) {
+          if (stored.size() == 0) stored = std::move(*room);
+          executor_.backend().edit(stored.data(), stored.size(), [&](T* to) {
+            std::size_t k = 0;
+            for (const auto& s : graph::parameter_slots<Net>) {
+              const std::vector<T>& from = all[k++];
+              graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t at) { to[at] = from[i]; });
+            }
+          });
+          executor_.parameters_changed();
+        });
+  }
+
   Seed seed() const { return seed_; }
   /// Worker threads, the caller among them.
   int threads() const { return executor_.backend().threads(); }
@@ -315,6 +362,14 @@ class Model
     return v.data();
   }
 
+  template <class Slots>
+  static std::vector<std::pair<std::string, std::vector<int>>> shapes_of(const Slots& slots) {
+    std::vector<std::pair<std::string, std::vector<int>>> all;
+    for (const graph::ParameterSlot& s : slots)
+      all.push_back({{s.name.text, s.name.size},
+                     {s.parameter.shape.begin(), s.parameter.shape.begin() + s.parameter.rank}});
+    return all;
+  }
   static const graph::ParameterSlot& slot(std::string_view name) {
     const int i = graph::find_parameter<Net>(name);
     if (i < 0)

@@ -25,13 +25,22 @@ struct Adagrad {
     detail::require_eps("Adagrad", eps);
   }
 
-  // For OptimizerState.
+  // For OptimizerState and checkpoints.
+  static constexpr const char* name = "Adagrad";
   static constexpr std::array states{"sum"};
   bool keeps(int) const { return true; }
   template <class T>
   ops::Adagrad<T> op(std::int64_t steps) const {
     return {T(lr / (1 + double(steps) * lr_decay)), T(eps), T(weight_decay),
             T(steps == 0 ? initial_accumulator_value : 0)};
+  }
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.value("lr", lr);
+    v.value("lr_decay", lr_decay);
+    v.value("weight_decay", weight_decay);
+    v.value("initial_accumulator_value", initial_accumulator_value);
+    v.value("eps", eps);
   }
 };
 

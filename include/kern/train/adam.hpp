@@ -20,7 +20,6 @@ struct BasicAdam {
 
   /// Throws ArgumentError for what PyTorch refuses.
   void check() const {
-    constexpr const char* name = Decoupled ? "AdamW" : "Adam";
     detail::require_not_negative(name, "lr", lr);
     detail::require_fraction(name, "betas[0]", betas[0]);
     detail::require_fraction(name, "betas[1]", betas[1]);
@@ -28,7 +27,8 @@ struct BasicAdam {
     detail::require_not_negative(name, "weight_decay", weight_decay);
   }
 
-  // For OptimizerState.
+  // For OptimizerState and checkpoints.
+  static constexpr const char* name = Decoupled ? "AdamW" : "Adam";
   static constexpr std::array states{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
   bool keeps(int state) const { return state < 2 || amsgrad; }
   template <class T>
@@ -43,6 +43,14 @@ struct BasicAdam {
             .weight_decay = T(Decoupled ? 0 : weight_decay),
             .keep = T(Decoupled ? 1 - lr * weight_decay : 1),
             .amsgrad = amsgrad};
+  }
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.value("lr", lr);
+    v.value("betas", betas);
+    v.value("eps", eps);
+    v.value("weight_decay", weight_decay);
+    v.value("amsgrad", amsgrad);
   }
 };
 

@@ -2,7 +2,7 @@
 // stay as they are.
 //
 // A way to clip is a struct of options with check() and At<Backend>, which is it at work: prepare() before a
-// step, measure() when the gradients are there, op<T>(the optimizer's).
+// step, measure() when the gradients are there, op<T>(the optimizer's), state() for checkpoints.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -20,6 +20,10 @@ struct NoClip {
   template <class Backend>
   struct At {
     explicit At(const NoClip&) {}
+    template <class Visitor>
+    void state(Visitor& v) const {
+      v.fixed("clip", "NoClip");
+    }
     void prepare(Backend&, std::size_t) {}
     template <class T>
     void measure(Backend&, std::size_t, const T*) {}
@@ -45,6 +49,13 @@ struct ClipNorm {
   template <class Backend>
   struct At {
     explicit At(const ClipNorm& c) : norm{c.max_norm, c.norm_type == 2, std::isinf(c.norm_type)} {}
+    template <class Visitor>
+    void state(Visitor& v) const {
+      v.fixed("clip", "ClipNorm");
+      v.fixed("clip.max_norm", norm.max_norm);
+      v.fixed("clip.squares", norm.squares);
+      v.fixed("clip.largest", norm.largest);
+    }
     void prepare(Backend& backend, std::size_t n) {
       if (results.size() == 0)
         results = backend.template allocate<double>(ops::Norm::results + Backend::reduce_size(n));
@@ -75,6 +86,11 @@ struct ClipValue {
   template <class Backend>
   struct At {
     explicit At(const ClipValue& c) : most(c.clip_value) {}
+    template <class Visitor>
+    void state(Visitor& v) const {
+      v.fixed("clip", "ClipValue");
+      v.fixed("clip.clip_value", most);
+    }
     void prepare(Backend&, std::size_t) {}
     template <class T>
     void measure(Backend&, std::size_t, const T*) {}

@@ -43,6 +43,14 @@ class Ema {
   bool swapped() const { return swapped_; }
   /// Updates done.
   std::int64_t updates() const { return updates_; }
+  /// For checkpoints (io/checkpoint.hpp), together with a trainer of the model.
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.fixed("ema.decay", decay_);
+    v.value("ema.updates", updates_);
+    v.value("ema.swapped", swapped_);
+    model_.state(v, "ema.average.", average_);
+  }
 
  private:
   T* parameters() { return model_.executor().parameters().data(); }

@@ -4,12 +4,14 @@
 //   states        what it may remember of each parameter, by PyTorch's names
 //   keeps(i)      whether it does remember states[i], with these options
 //   op<T>(steps)  its formula (ops/) with a step's numbers, after so many steps that kept states[0]
+//   name, state() for checkpoints (io/checkpoint.hpp)
 #pragma once
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,28 @@ struct OptimizerState {
   void each(F&& f) {
     for (std::size_t i = 0; i < buffers.size(); ++i)
       if (buffers[i].size() > 0) f(std::string_view(Options::states[i]), buffers[i]);
+  }
+
+  /// For checkpoints: the options `o`, too.
+  template <class Visitor, class Model>
+  void state(Visitor& v, Model& model, Optimizer& o) {
+    v.fixed("optimizer", Options::name);
+    for (int i = 0; i < int(steps.size()); ++i)
+      v.within(text("optimizer.param_groups.", i, "."), [&] {
+        detail::options_of(o, i).state(v);
+        if constexpr (!std::is_same_v<Optimizer, Options>)
+          if (i > 0) v.fixed("name", o.groups[std::size_t(i - 1)].name);
+      });
+    v.value("optimizer.steps", steps);
+    for (std::size_t s = 0; s < buffers.size(); ++s) {
+      const std::string name = text("optimizer.state.", Options::states[s]);
+      const bool kept = v.value(name, buffers[s].size() > 0, [this, &model, s](bool in_file) {
+        // no memory stands for zeros
+        if (!in_file && buffers[s].size() > 0)
+          model.executor().backend().zero(buffers[s].data(), buffers[s].size());
+      });
+      if (kept) model.state(v, name + ".", buffers[s]);
+    }
   }
 
   // A step is prepare(), update() and done(), if what comes between does not fail.

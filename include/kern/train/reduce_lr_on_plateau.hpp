@@ -55,6 +55,21 @@ struct ReduceLROnPlateau {
       if (lr - reduced > eps) lr = reduced;
     }
   }
+  /// For checkpoints (io/checkpoint.hpp), together with the optimizer's trainer.
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.fixed("plateau.mode", int(mode));
+    v.fixed("plateau.factor", factor);
+    v.fixed("plateau.patience", patience);
+    v.fixed("plateau.threshold", threshold);
+    v.fixed("plateau.threshold_mode", int(threshold_mode));
+    v.fixed("plateau.cooldown", cooldown);
+    v.fixed("plateau.min_lr", min_lr);
+    v.fixed("plateau.eps", eps);
+    v.value("plateau.best", best);
+    v.value("plateau.num_bad_epochs", num_bad_epochs);
+    v.value("plateau.cooldown_counter", cooldown_counter);
+  }
 
  private:
   bool is_better(double metric) const {

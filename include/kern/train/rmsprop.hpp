@@ -26,12 +26,22 @@ struct RMSprop {
     detail::require_not_negative("RMSprop", "momentum", momentum);
   }
 
-  // For OptimizerState.
+  // For OptimizerState and checkpoints.
+  static constexpr const char* name = "RMSprop";
   static constexpr std::array states{"square_avg", "momentum_buffer", "grad_avg"};
   bool keeps(int state) const { return state == 0 || (state == 1 ? momentum > 0 : centered); }
   template <class T>
   ops::RMSprop<T> op(std::int64_t) const {
     return {T(lr), T(alpha), T(1 - alpha), T(eps), T(weight_decay), T(momentum), centered};
+  }
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.value("lr", lr);
+    v.value("alpha", alpha);
+    v.value("eps", eps);
+    v.value("weight_decay", weight_decay);
+    v.value("momentum", momentum);
+    v.value("centered", centered);
   }
 };
 

@@ -2,7 +2,7 @@
 //
 // A schedule is a struct of options with check() and lr(base, epoch): the rate after so many steps of a
 // Scheduler, base being what the optimizer began with. One that also moves momentum has momentum(epoch) and
-// cycle_momentum.
+// cycle_momentum. state() is for checkpoints (io/checkpoint.hpp).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -25,6 +25,12 @@ struct StepLR {
     detail::require_positive("StepLR", "step_size", step_size);
     detail::require_not_negative("StepLR", "gamma", gamma);
   }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "StepLR");
+    v.fixed("schedule.step_size", step_size);
+    v.fixed("schedule.gamma", gamma);
+  }
   double lr(double base, std::int64_t epoch) const { return base * std::pow(gamma, epoch / step_size); }
 };
 
@@ -34,6 +40,12 @@ struct MultiStepLR {
   double gamma = 0.1;
 
   void check() const { detail::require_not_negative("MultiStepLR", "gamma", gamma); }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "MultiStepLR");
+    v.fixed("schedule.milestones", milestones);
+    v.fixed("schedule.gamma", gamma);
+  }
   double lr(double base, std::int64_t epoch) const {
     const auto passed =
         std::count_if(milestones.begin(), milestones.end(), [&](int m) { return m <= epoch; });
@@ -46,6 +58,11 @@ struct ExponentialLR {
   double gamma;
 
   void check() const { detail::require_not_negative("ExponentialLR", "gamma", gamma); }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "ExponentialLR");
+    v.fixed("schedule.gamma", gamma);
+  }
   double lr(double base, std::int64_t epoch) const { return base * std::pow(gamma, epoch); }
 };
 
@@ -58,6 +75,12 @@ struct CosineAnnealingLR {
   void check() const {
     detail::require_positive("CosineAnnealingLR", "T_max", T_max);
     detail::require_not_negative("CosineAnnealingLR", "eta_min", eta_min);
+  }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "CosineAnnealingLR");
+    v.fixed("schedule.T_max", T_max);
+    v.fixed("schedule.eta_min", eta_min);
   }
   double lr(double base, std::int64_t epoch) const {
     return eta_min + (base - eta_min) * (1 + std::cos(std::numbers::pi * double(epoch) / T_max)) / 2;
@@ -76,6 +99,13 @@ struct LinearLR {
     if (!(end_factor >= 0 && end_factor <= 1))
       detail::refuse_option("LinearLR", "end_factor", ">= 0 and <= 1", end_factor);
     detail::require_positive("LinearLR", "total_iters", total_iters);
+  }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "LinearLR");
+    v.fixed("schedule.start_factor", start_factor);
+    v.fixed("schedule.end_factor", end_factor);
+    v.fixed("schedule.total_iters", total_iters);
   }
   double lr(double base, std::int64_t epoch) const {
     const double done = double(std::min<std::int64_t>(epoch, total_iters)) / total_iters;
@@ -110,6 +140,20 @@ struct OneCycleLR {
     detail::require_fraction("OneCycleLR", "max_momentum", max_momentum);
     detail::require_positive("OneCycleLR", "div_factor", div_factor);
     detail::require_positive("OneCycleLR", "final_div_factor", final_div_factor);
+  }
+  template <class Visitor>
+  void state(Visitor& v) const {
+    v.fixed("schedule", "OneCycleLR");
+    v.fixed("schedule.max_lr", max_lr);
+    v.fixed("schedule.total_steps", total_steps);
+    v.fixed("schedule.pct_start", pct_start);
+    v.fixed("schedule.anneal_strategy", int(anneal_strategy));
+    v.fixed("schedule.cycle_momentum", cycle_momentum);
+    v.fixed("schedule.base_momentum", base_momentum);
+    v.fixed("schedule.max_momentum", max_momentum);
+    v.fixed("schedule.div_factor", div_factor);
+    v.fixed("schedule.final_div_factor", final_div_factor);
+    v.fixed("schedule.three_phase", three_phase);
   }
   double lr(double, std::int64_t epoch) const {
     const double first = max_lr / div_factor;
@@ -160,6 +204,13 @@ struct Scheduler {
   void step(Optimizer& optimizer) {
     set(optimizer, last_epoch + 1);
     ++last_epoch;
+  }
+  /// For checkpoints (io/checkpoint.hpp), together with the optimizer's trainer.
+  template <class Visitor>
+  void state(Visitor& v) {
+    schedule.state(v);
+    v.value("schedule.base_lrs", base_lrs);
+    v.value("schedule.last_epoch", last_epoch);
   }
 
  private:

@@ -27,12 +27,21 @@ struct Sgd {
                                ", dampening ", dampening));
   }
 
-  // For OptimizerState.
+  // For OptimizerState and checkpoints.
+  static constexpr const char* name = "Sgd";
   static constexpr std::array states{"momentum_buffer"};
   bool keeps(int) const { return momentum != 0; }
   template <class T>
   ops::Sgd<T> op(std::int64_t steps) const {
     return {T(lr), T(momentum), T(dampening), T(weight_decay), nesterov, steps == 0};
+  }
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.value("lr", lr);
+    v.value("momentum", momentum);
+    v.value("dampening", dampening);
+    v.value("weight_decay", weight_decay);
+    v.value("nesterov", nesterov);
   }
 };
 

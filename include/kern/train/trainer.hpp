@@ -136,6 +136,18 @@ class Trainer
     return clip_.last(std::as_const(model_).executor().backend());
   }
   Model& model() { return model_; }
+  /// For checkpoints (io/checkpoint.hpp): all that later steps depend on, the model's and the optimizer's,
+  /// too.
+  template <class Visitor>
+  void state(Visitor& v) {
+    model_.state(v);
+    state_.state(v, model_, optimizer_);
+    clip_.state(v);
+    v.value("trainer.steps", steps_);
+    v.value("trainer.batches", batches_);
+    if (v.value("trainer.accumulated_samples", accumulated_samples_) > 0)
+      model_.state(v, "trainer.accumulated.", accumulated_);
+  }
 
  private:
   // A step's update 0 merges accumulated gradients; the optimizer's are those from 1 on.
