@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 #include "kern/cuda/backend.hpp"
 #include "kern/kern.hpp"
+#if __has_include(<nlohmann/json.hpp>)  // not where only a GPU is tried
+#include "kern/io/checkpoint.hpp"
+#define KERN_HAS_CHECKPOINTS
+#endif
 
 using namespace kern;
 using namespace kern::nn;
@@ -78,6 +83,46 @@ TEST_CASE("a model trains and is evaluated on it as on a DataLoader, to the bit"
     CHECK(f.count == 14);
   }
 }
+
+#ifdef KERN_HAS_CHECKPOINTS
+TEST_CASE("a training goes on from its checkpoint, on the host's batches or the device's") {
+  const char* const file = "device_loader_test.safetensors";
+  using Norms = Sequential<Conv2d<3, 4, 3>, BatchNorm2d<4>, ReLU, Flatten, Dropout<0.5>, Linear<24, 4>>;
+  const data::DataLoaderOptions options{.batch_size = 4, .shuffle = true, .seed = Seed{7}};
+  // -> the parameters after 8 batches, `from` of which were trained on by the training that saved.
+  const auto train = [&](auto& loader, int from, int to) {
+    Model<Norms, Input<3, 5, 4>, Cuda> model{Seed{1}};
+    Trainer trainer{model, CrossEntropyLoss{}, Adam{.lr = 0.1}};
+    Ema ema{model, 0.5};
+    io::Checkpoint checkpoint{file, trainer, loader, ema};
+    if (from > 0) checkpoint.load();
+    for (int seen = from; seen < to;)
+      for (const auto& batch : loader) {
+        trainer.step(batch);
+        ema.update();
+        if (++seen == to) break;
+      }
+    checkpoint.save();
+    return data::detail::read_bytes(file);
+  };
+  const auto device = [&] { return data::make_loader(Cuda{}, Pictures(14), transform, options); };
+  auto one = device(), two = device();
+  data::DataLoader host{Pictures(14), transform, options};
+  const auto whole = train(one, 0, 8);
+  train(two, 0, 5);
+  CHECK(train(host, 5, 8) == whole);
+
+  Model<Norms, Input<3, 5, 4>> on_host{Seed{1}};
+  Trainer trainer{on_host, CrossEntropyLoss{}, Adam{.lr = 0.1}};
+  Ema ema{on_host, 0.5};
+  io::Checkpoint checkpoint{file, trainer, host, ema};
+  checkpoint.load();
+  checkpoint.save();
+  CHECK(data::detail::read_bytes(file) == whole);
+  CHECK(trainer.steps() == 8);
+  std::remove(file);
+}
+#endif
 
 TEST_CASE("images on a device that are not finite are refused, and named") {
   Model<Net, Input<3, 5, 4>, Cuda> model;

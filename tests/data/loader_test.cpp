@@ -246,6 +246,35 @@ TEST_CASE("leaving at random, many times: always the epoch's own order") {
   }
 }
 
+TEST_CASE("an epoch from one of its batches on: those before are not made") {
+  for (const int workers : {0, 1, 3})
+    for (std::size_t first = 0; first <= 9; ++first) {
+      std::atomic<int> read = 0;
+      const auto count = [&read](std::size_t) { ++read; };
+      DataLoader loader{Watched{61, count},
+                        ToTensor{},
+                        {.batch_size = 7, .shuffle = true, .num_workers = workers, .seed = Seed{8}}};
+      auto expected = loader.order(5);
+      expected.erase(expected.begin(),
+                     expected.begin() + std::ptrdiff_t(std::min<std::size_t>(61, 7 * first)));
+      if (first % 2) epoch(loader);
+      read = 0;
+      loader.set_epoch(5, first);
+      CHECK(loader.batch() == first);
+      std::vector<std::uint32_t> got;
+      std::size_t number_of_batch = first;
+      for (const auto& batch : loader) {
+        CHECK(loader.batch() == ++number_of_batch);
+        for (std::size_t i = 0; i < batch.size(); ++i) got.push_back(number(batch, i));
+      }
+      CHECK(got == expected);
+      CHECK(read == int(expected.size()));
+      CHECK(loader.epoch() == 6);
+      CHECK(loader.batch() == 0);
+      CHECK(epoch(loader) == loader.order(6));
+    }
+}
+
 TEST_CASE("a loader may end during a loop, also while its thread works") {
   for (std::size_t steps = 0; steps < 6; ++steps) {
     auto loader =

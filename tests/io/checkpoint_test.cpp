@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <optional>
+#include <thread>
 
 #include "kern/kern.hpp"
 #include "support/files.hpp"
@@ -139,7 +141,8 @@ TEST_CASE("killed again and again, while it writes, too") {
   const auto whole = uninterrupted(folder);
   const std::string file = folder / "f";
   // -> how a training ends that goes on from the file, saves after each batch and is killed after so long.
-  const auto train = [&](int threads, useconds_t microseconds, bool small_files) {
+  using Time = std::chrono::microseconds;
+  const auto train = [&](int threads, std::optional<Time> end, bool small_files = false) {
     const pid_t child = fork();
     if (child == 0) {
       const rlimit limit{3000, 3000};  // a larger file kills who writes it
@@ -151,28 +154,32 @@ TEST_CASE("killed again and again, while it writes, too") {
       _exit(0);
     }
     REQUIRE(child > 0);
-    if (microseconds) {
-      usleep(microseconds);
+    if (end) {
+      std::this_thread::sleep_for(*end);
       kill(child, SIGKILL);
     }
     int status = 0;
     waitpid(child, &status, 0);
     return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   };
-  CHECK(train(1, 0, true) == SIGXFSZ);
+  CHECK(train(1, {}, true) == SIGXFSZ);
   CHECK_FALSE(std::filesystem::exists(file));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(train(1, {}) == 0);
+  const auto most = std::chrono::duration_cast<Time>(std::chrono::steady_clock::now() - begin) / 3;
+  std::filesystem::remove(file);
   int killed = 0;
   for (int i = 0; i < 25; ++i) {
     const auto random = random::draw(Seed{7}, random::Stream::tensor, 0, 0, std::uint32_t(i))[0];
-    killed += train(1 + i % 3, 1 + random % 40'000, false) == SIGKILL;
+    killed += train(1 + i % 3, Time(random % (most.count() + 1))) == SIGKILL;
   }
   MESSAGE("killed ", killed, " times");
   if (std::filesystem::exists(file)) {
     const auto before = read_bytes(file);
-    CHECK(train(1, 0, true) == SIGXFSZ);
+    CHECK(train(1, {}, true) == SIGXFSZ);
     CHECK(read_bytes(file) == before);
   }
-  CHECK(train(2, 0, false) == 0);
+  CHECK(train(2, {}) == 0);
   CHECK(read_bytes(file) == whole);
 }
 
@@ -284,4 +291,39 @@ TEST_CASE("two of a kind need names, and a checkpoint holds what PyTorch calls s
   CHECK(all.values<double>("optimizer.param_groups.1.lr") ==
         std::vector{training.trainer.optimizer().groups[0].options.lr});
   CHECK(all.values<std::int64_t>("trainer.batches") == std::vector<std::int64_t>{9});
+}
+
+namespace {
+/// A small training with an optimizer and a schedule after each step goes on in another one.
+template <class Optimizer, class Schedule>
+void check_resumed(const Optimizer& optimizer, const Schedule& s) {
+  const Folder folder;
+  const Pictures pictures(8);
+  Tensor<float, Shape<dyn, 64>> images(8);
+  for (std::size_t i = 0; i < images.size(); ++i) images.data()[i] = float(pictures.bytes[i]) / 255;
+  const std::vector<std::int32_t> labels{0, 1, 2, 3, 4, 0, 1, 2};
+  const auto train = [&](int first, int last, const std::string& from, const std::string& to) {
+    Model<Sequential<Linear<64, 5>>, Input<64>> model{Seed{1}};
+    Trainer trainer{model, CrossEntropyLoss{}, optimizer};
+    Scheduler schedule{trainer.optimizer(), s};
+    if (first > 0) io::Checkpoint{from, trainer, schedule}.load();
+    for (int i = first; i < last; ++i) {
+      trainer.step(images, labels);
+      schedule.step(trainer.optimizer());
+    }
+    io::Checkpoint{to, trainer, schedule}.save();
+    return read_bytes(to);
+  };
+  const auto whole = train(0, 6, "", folder / "whole");
+  train(0, 3, "", folder / "half");
+  CHECK(train(3, 6, folder / "half", folder / "resumed") == whole);
+}
+}  // namespace
+
+TEST_CASE("every optimizer and every schedule") {
+  check_resumed(Sgd{.lr = 0.1, .momentum = 0.9, .nesterov = true}, StepLR{.step_size = 2});
+  check_resumed(Sgd{.lr = 0.1}, MultiStepLR{.milestones = {2, 4}});
+  check_resumed(Adam{.lr = 0.01}, ExponentialLR{.gamma = 0.9});
+  check_resumed(RMSprop{.lr = 0.01, .momentum = 0.5, .centered = true}, CosineAnnealingLR{.T_max = 5});
+  check_resumed(Adagrad{.lr_decay = 0.1, .initial_accumulator_value = 0.2}, LinearLR{});
 }

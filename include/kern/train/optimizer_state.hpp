@@ -6,6 +6,7 @@
 //   op<T>(steps)  its formula (ops/) with a step's numbers, after so many steps that kept states[0]
 //   name, state() for checkpoints (io/checkpoint.hpp)
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -98,9 +99,10 @@ struct OptimizerState {
     for (std::size_t s = 0; s < buffers.size(); ++s) {
       const std::string name = text("optimizer.state.", Options::states[s]);
       const bool kept = v.value(name, buffers[s].size() > 0, [this, &model, s](bool in_file) {
-        // no memory stands for zeros
-        if (!in_file && buffers[s].size() > 0)
-          model.executor().backend().zero(buffers[s].data(), buffers[s].size());
+        if (in_file) return;  // else it is as if there were none: zeros
+        const std::size_t n = buffers[s].size();
+        if (n > 0)
+          model.executor().backend().edit(buffers[s].data(), n, [n](T* p) { std::fill_n(p, n, T{}); });
       });
       if (kept) model.state(v, name + ".", buffers[s]);
     }
