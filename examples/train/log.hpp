@@ -1,40 +1,22 @@
-// What a run leaves: curves for TensorBoard, and its parameters.
+// What a run leaves of its numbers: curves for TensorBoard.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 /// Compiled apart from the nets: what it includes would take nvcc longer than a net.
 class Log {
  public:
-  /// Makes the folder. Throws kern::DataError where that, or one of the others, can't be written.
+  /// Makes the folder. Throws kern::DataError where that can't be done or written to.
   explicit Log(const std::string& folder);
   ~Log();
 
   /// A point of a curve.
   void add(const char* curve, double value, std::int64_t step);
-  /// A model's parameters, in place of those saved before: what kern::io::load_model and PyTorch load.
-  template <class Model>
-  void save(const Model& model, const std::string& data) {
-    std::vector<Parameter> parameters;
-    for (const std::string& name : Model::parameter_names()) {
-      const std::vector<int> shape = Model::parameter_shape(name);
-      parameters.push_back({name, {shape.begin(), shape.end()}, model.parameter(name)});
-    }
-    save(parameters, data);
-  }
-  /// The files.
-  std::string text() const;
+  /// The file.
+  std::string path() const;
 
  private:
-  struct Parameter {
-    std::string name;
-    std::vector<std::int64_t> shape;
-    std::vector<float> values;
-  };
-  void save(const std::vector<Parameter>& parameters, const std::string& data);
-
-  struct Files;
-  std::unique_ptr<Files> files_;
+  struct Curves;
+  std::unique_ptr<Curves> curves_;
 };

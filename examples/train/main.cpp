@@ -57,10 +57,16 @@ void add_options(CLI::App& app, const TrainerProgram& program, Options& o) {
   app.add_option("--threads", o.threads, "0: all that the machine has")
       ->check(number(0, 1024, "a whole number from 0 to 1024"));
   app.add_option("--device", o.device, "auto (a GPU where CUDA works), cpu, cuda or cuda:N");
-  app.add_flag("--compare", o.compare, "train on the host, then on the GPU, and print both speeds");
+  auto* const compare =
+      app.add_flag("--compare", o.compare, "train on the host, then on the GPU, and print both speeds");
   app.add_option("--log-every", o.log_every, "steps from one loss to the next")->check(count);
   app.add_option("--out", o.out,
                  "folder for TensorBoard's curves and model.safetensors; empty: a new one under runs");
+  app.add_option("--checkpoint", o.checkpoint, "file that keeps the training after each epoch")
+      ->excludes(compare);
+  app.add_option("--resume", o.resume,
+                 "file of --checkpoint: go on after its last epoch, with its learning rate")
+      ->excludes(compare);
   app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
 }
 

@@ -13,6 +13,7 @@ struct Options {
   std::string device = "auto";
   int threads = 0;
   bool compare = false, explain = false;
-  int log_every = 100;  // steps
-  std::string out{};    // a folder; empty: a new one under runs
+  int log_every = 100;                 // steps
+  std::string out{};                   // a folder; empty: a new one under runs
+  std::string checkpoint{}, resume{};  // files; empty: none
 };

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <ctime>
 #include <kern/cuda/cuda.hpp>
+#include <kern/io/checkpoint.hpp>
+#include <kern/io/safetensors.hpp>
 #include <kern/kern.hpp>
 #include <span>
 #include <string>
@@ -55,6 +57,12 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   Model<Net, Input, Device> model{Seed{o.seed}, device};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
   Log log{out};
+  const std::string parameters = out + "/model.safetensors";
+  if (!o.resume.empty()) io::Checkpoint{o.resume, trainer, train}.load();
+  const int first = int(train.epoch());
+  if (first >= o.epochs)
+    throw ArgumentError(
+        text(o.resume, ": epochs done: ", first, "; to go on, --epochs must be larger, got ", o.epochs));
 
   std::printf("device: %s", device_text.c_str());
   if constexpr (std::is_same_v<Device, Host>)
@@ -69,7 +77,7 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   }
 
   Run run{device_text};
-  for (int epoch = 1; epoch <= o.epochs; ++epoch) {
+  for (int epoch = first + 1; epoch <= o.epochs; ++epoch) {
     Progress progress(epoch, o.epochs, train.size(), set.train.size());
     double sum = 0;
     std::size_t done = 0;
@@ -95,15 +103,17 @@ Run train_on(const Device& device, const std::string& device_text, const Options
         set.mark.c_str());
     log.add("test_loss", tested.loss, epoch);
     log.add("test_accuracy", tested.accuracy, epoch);
-    log.save(model, set.name);
+    io::save_model(model, parameters, {{"data", set.name}});
+    if (!o.checkpoint.empty()) io::Checkpoint{o.checkpoint, trainer, train}.save();
     run.seconds += seconds;
     run.accuracy = tested.accuracy;
   }
-  run.images_per_second = o.epochs * double(set.train.size()) / run.seconds;
+  const int epochs = o.epochs - first;
+  run.images_per_second = epochs * double(set.train.size()) / run.seconds;
   std::printf("test accuracy: %.4f%s\n", run.accuracy, set.mark.c_str());
-  std::printf("%d epoch%s: %.1f s, %.0f images/s\n", o.epochs, o.epochs == 1 ? "" : "s", run.seconds,
+  std::printf("%d epoch%s: %.1f s, %.0f images/s\n", epochs, epochs == 1 ? "" : "s", run.seconds,
               run.images_per_second);
-  std::printf("written: %s\n", log.text().c_str());
+  std::printf("written: %s, %s\n", log.path().c_str(), parameters.c_str());
   return run;
 }
 
