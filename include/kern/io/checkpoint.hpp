@@ -2,13 +2,17 @@
 // was never stopped. Opt-in: needs nlohmann's JSON library (headers only; the CMake target
 // kern::safetensors).
 //
-// A thing with state has a member  template <class Visitor> void state(Visitor& v),  which tells v all of it,
-// by dotted names:
-//   v.value(name, x)             a number, or an array or vector of them that keeps its size; -> what it is
-//   to be v.value(name, x, set)        the same, set(x) sets it v.fixed(name, x)             numbers or text
-//   that a file must have as they are here v.tensors(prefix, shapes, read, write)    read() -> the values of
-//   each of the tensors, flat; write(values) v.within(prefix, f)          f() with a prefix for all names
-// To save, these are read. To load, they are compared with the file; if all fits, they are set afterwards.
+// A thing with state has a member
+//   template <class Visitor> void state(Visitor& v);
+// which tells v all of it, by dotted names:
+//   v.value(name, x)          a number, or an array or vector of them that keeps its size
+//                             -> what the file has, or, to save, x
+//   v.value(name, x, set)     the same, where set(x) is to be called
+//   v.fixed(name, x)          numbers or text that a file must have as they are here
+//   v.tensors(prefix, shapes, read, write)
+//                             pairs of a name and a shape; read() -> the values of each, write(values)
+//   v.within(prefix, f)       f() with a prefix for all names
+// To load, all is compared with the file first; where it fits, it is set when all have been asked.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -31,8 +35,8 @@ namespace kern::io {
 
 namespace detail {
 
-/// The note that tells checkpoints from other files; what it says is the version.
-inline const std::string kind = "kern.checkpoint";
+/// The note that tells checkpoints from other files, and what it says.
+inline constexpr char kind[] = "kern.checkpoint", version[] = "1";
 
 /// A number, or several, as elements behind each other.
 template <class X>
@@ -109,7 +113,7 @@ class StateWriter : public Names {
           std::span(values[i]));
   }
   void save(const std::string& path) && {
-    notes_[kind] = "1";
+    notes_[kind] = version;
     save_safetensors(path, std::move(tensors_), notes_);
   }
 
@@ -221,6 +225,13 @@ struct Entry {
 template <class T>
 Entry(const char*, T&) -> Entry<T>;
 
+namespace detail {
+template <class Thing>
+inline constexpr bool may_be_temporary = false;
+template <class T>
+inline constexpr bool may_be_temporary<Entry<T>> = true;
+}  // namespace detail
+
 /// The state of a training in a file: that of a trainer (with its model and optimizer), of loaders,
 /// schedules, averages, and numbers of one's own.
 ///   io::Checkpoint checkpoint{"run.safetensors", trainer, train, schedule, ema, io::Entry{"best", best}};
@@ -230,6 +241,9 @@ Entry(const char*, T&) -> Entry<T>;
 /// outlive it.
 template <class... Things>
 class Checkpoint {
+  static_assert(((std::is_lvalue_reference_v<Things> || detail::may_be_temporary<Things>) && ...),
+                "Checkpoint: its things must outlive it: give names, not temporaries");
+
  public:
   explicit Checkpoint(std::string path, Things&&... things)
       : path_(std::move(path)), things_(std::forward<Things>(things)...) {}
@@ -245,8 +259,11 @@ class Checkpoint {
   /// all that SafetensorsFile throws; everything is then as it was.
   [[gnu::cold]] void load() const {
     const SafetensorsFile file(path_);
-    if (!file.metadata().contains(detail::kind))
-      throw DataError(text(path_, ": is no checkpoint: has no note \"", detail::kind, "\""));
+    const auto note = file.metadata().find(detail::kind);
+    if (note == file.metadata().end() || note->second != detail::version)
+      throw DataError(text(path_, ": is no checkpoint of this version: note ", detail::kind, ": expected ",
+                           detail::version, ", got ",
+                           note == file.metadata().end() ? "no such note" : note->second));
     detail::StateReader reader(file);
     visit(reader);
     reader.load();
@@ -258,7 +275,14 @@ class Checkpoint {
  private:
   template <class Visitor>
   void visit(Visitor& v) const {
-    std::apply([&](auto&... thing) { (thing.state(v), ...); }, things_);
+    std::apply([&](auto&... thing) { (visit(v, thing), ...); }, things_);
+  }
+  template <class Visitor, class Thing>
+  static void visit(Visitor& v, Thing& thing) {
+    static_assert(
+        requires { thing.state(v); },
+        "Checkpoint: expected things with state(visitor); numbers go into an Entry");
+    thing.state(v);
   }
 
   std::string path_;
