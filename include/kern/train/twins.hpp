@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,7 +65,8 @@ class Twins {
   std::optional<Divergence> step(const Samples& batch) {
     return step(typename A::Batch(batch.images), batch.labels);
   }
-  std::optional<Divergence> step(const typename A::Batch& images, std::span<const std::int32_t> labels) {
+  std::optional<Divergence> step(const typename A::Batch& images,
+                                 const typename Trainer<A, Loss, Optimizer>::Labels& labels) {
     step_ = on_a_.steps() + 1;
     if (auto d = parameters()) return d;
     const auto p = a_.predict(images), q = b_.predict(images);  // refuse what is no batch
