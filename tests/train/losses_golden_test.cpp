@@ -32,7 +32,7 @@ void make_identity(Model& model) {
 /// differences up to 16, rounded to 8 units of 1; sums have at most 24 terms, and there are a few operations
 /// more: 48 units cover them.
 template <class Net, class In, class T, class Loss, class Labels>
-void check_loss_in(const char* name, const Loss& loss, const Labels& y) {
+void check_loss_in(const std::string& name, const Loss& loss, const Labels& y) {
   CAPTURE(name);
   Model<Net, In, TestDevice, T> model{Seed{}, test_device(2)};
   make_identity(model);
@@ -63,7 +63,7 @@ using Scores = Sequential<Linear<outputs, outputs>>;
 using LogProbabilities = Sequential<Linear<outputs, outputs>, LogSoftmax>;
 
 template <class Net = Scores, class Loss>
-void check_loss(const char* name, const Loss& loss, const std::vector<std::int32_t>& y) {
+void check_loss(const std::string& name, const Loss& loss, const std::vector<std::int32_t>& y) {
   check_loss_in<Net, Input<outputs>, float>(name, loss, std::span<const std::int32_t>(y));
 #ifndef KERN_TEST_FLOAT_ONLY
   check_loss_in<Net, Input<outputs>, double>(name, loss, std::span<const std::int32_t>(y));
@@ -78,13 +78,13 @@ std::vector<T> targets(std::size_t n, bool probabilities = false) {
   return t;
 }
 template <class T, class Loss>
-void check_values(const char* name, const Loss& loss) {
+void check_values(const std::string& name, const Loss& loss) {
   const auto t = targets<T>(samples * outputs, std::is_same_v<Loss, BCEWithLogitsLoss>);
   check_loss_in<Scores, Input<outputs>, T>(name, loss,
                                            TensorView<const T, Shape<dyn, outputs>>(t.data(), samples));
 }
 template <class Loss>
-void check_loss(const char* name, const Loss& loss) {
+void check_loss(const std::string& name, const Loss& loss) {
   check_values<float>(name, loss);
 #ifndef KERN_TEST_FLOAT_ONLY
   check_values<double>(name, loss);
@@ -93,7 +93,7 @@ void check_loss(const char* name, const Loss& loss) {
 
 /// Losses of 20 steps with momentum, and the parameters after them.
 template <class T, class Loss, class Labels>
-void check_training(const char* name, const Loss& loss, const Labels& y) {
+void check_training(const std::string& name, const Loss& loss, const Labels& y) {
   CAPTURE(name);
   Model<Sequential<Linear<6, 9>, ReLU, Linear<9, 7>>, Input<6>, TestDevice, T> model{Seed{}, test_device(2)};
   fill(model);
