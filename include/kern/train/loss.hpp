@@ -3,8 +3,8 @@
 // A loss of values is a struct with
 //   T operator()(T z, T target, T& slope, int output) const
 // for float and double, which runs on any device (KERN_HOST_DEVICE); it may have `reduction`, check() of its
-// options, and `least` and `most`, between which targets lie. Any other loss has At<Backend, T>, which is it at
-// work for a net of so many outputs, as ClassLossAt is.
+// options, and `least` and `most`, between which targets lie. Any other loss has At<Backend, T>, which is it
+// at work for a net of so many outputs, as ClassLossAt is.
 #pragma once
 #include <cmath>
 #include <cstddef>
