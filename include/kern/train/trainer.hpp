@@ -145,7 +145,7 @@ class Trainer
     clip_.state(v);
     v.value("trainer.steps", steps_);
     v.value("trainer.batches", batches_);
-    if (v.value("trainer.accumulated_samples", accumulated_samples_) > 0)
+    if (v.value("trainer.accumulated_weight", accumulated_weight_) > 0)
       model_.state(v, "trainer.accumulated.", accumulated_);
   }
 
