@@ -106,7 +106,7 @@ struct Convolution {
         slice, d,
         BackwardPass<float>{x.data(), weights(), y.data(), argmax.data(), dy.data(),
                             DataGradient ? dx.data() : nullptr, partial.data(), nullptr},
-        Chain{}, Draw{});
+        Chain{}, NoBelow{}, Draw{});
   }
   double macs() const {
     return double(samples) * c.out_h() * c.pool_h * c.out_w() * c.pool_w * c.kh * c.kw * c.ci * c.co;
@@ -161,7 +161,7 @@ void add_dense(const std::string& name, int k, int co) {
         backend.backward<true>(whole, d,
                                BackwardPass<float>{x.data(), weights, y.data(), nullptr, dy.data(), dx.data(),
                                                    dw.data(), db.data()},
-                               chain, Draw{});
+                               chain, NoBelow{}, Draw{});
       });
     };
     const std::string full = name + "/batch " + std::to_string(n);
