@@ -172,6 +172,15 @@ TEST_CASE("a smaller batch after a larger one") {
   }
 }
 
+TEST_CASE("a linear layer's sum in two parts") {
+  Model<Sequential<Linear<384, 8>>, Input<384>, Host> host{Seed{0}};
+  Model<Sequential<Linear<384, 8>>, Input<384>, Cuda> model{Seed{0}};
+  const auto x = rand<float, Shape<dyn, 384>>(Seed{1}, 3);
+  const auto expected = host.predict(x), got = model.predict(x);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    CHECK(got.data()[i] == doctest::Approx(expected.data()[i]).epsilon(1e-5));
+}
+
 TEST_CASE("memory for the parts of a sum is enough for every smaller batch") {
   for (const Dense d : {Dense{384, 64, 64}, Dense{4608, 128, 128}, Dense{6144, 8, 8}, Dense{100, 10, 12},
                         Dense{100'000, 1000, 1000}, Dense{500, 70'000, 70'000}}) {

@@ -87,6 +87,7 @@ TEST_CASE("every layer's gradients") {
   check_gradients<Sequential<LogSoftmax>, Input<5, 3, 2>>("LogSoftmax");
 }
 
+#ifndef KERN_TEST_ON_CUDA  // long to compile there, and about the executor alone
 TEST_CASE("nets that end in a log-softmax") {
   check_gradients<Sequential<Conv2d<2, 4, 3>, Flatten, LogSoftmax>, Input<2, 5, 4>>("conv, flatten", 9);
   check_gradients<Sequential<Conv2d<2, 9, 2>, ReLU, Conv2d<9, 5, 3>, ReLU, MaxPool2d<2>, Flatten, LogSoftmax>,
@@ -101,6 +102,8 @@ TEST_CASE("dropout directly behind a flatten") {
   check_gradients<Sequential<Flatten, Dropout2d<0.4>, Linear<40, 3>>, Input<2, 4, 5>>("Dropout2d", 4);
   check_gradients<Sequential<Dropout<0.4>, Flatten, ReLU, Dropout<0.2>>, Input<2, 4, 5>>("all pointwise", 4);
 }
+
+#endif
 
 TEST_CASE("whole nets' gradients, dropout on") {
   check_gradients<Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 20, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,

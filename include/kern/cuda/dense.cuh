@@ -104,15 +104,16 @@ __global__ void __launch_bounds__(dense_threads)
     each_four(first_row, first_column, sum, [&](int r, int o, const Vec<T>& v) {
       if (r < n && o < d.cols) put(sums + blockIdx.z * step + at(r, o), v);
     });
-    __threadfence();
-    __syncthreads();
     __shared__ bool last;
-    if (threadIdx.x == 0)
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();  // what all of the block wrote comes before its count,
       last =
           atomicInc(done + blockIdx.y * gridDim.x + blockIdx.x, unsigned(parts - 1)) == unsigned(parts - 1);
+      __threadfence();  // and what the others wrote before what it reads
+    }
     __syncthreads();
     if (!last) return;
-    __threadfence();
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int r = first_row + int(threadIdx.x) / 16 * 8 + i, o = first_column + int(threadIdx.x) % 16 * 4;
