@@ -38,5 +38,5 @@ TEST_CASE("LeNet, CIFAR-10's net, every layer") {
   save(lenet, folder / "lenet");
   save(cifar10, folder / "cifar10");
   save(every, folder / "every");
-  run_python("io/run_in_onnxruntime.py", folder.path());
+  run_python("io/run_in_onnxruntime.py", folder);
 }

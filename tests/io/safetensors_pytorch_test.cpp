@@ -35,7 +35,7 @@ TEST_CASE("load_state_dict(load_file(f)) there, load_model here: the same output
   const Folder folder;
   save<float>(folder / "float");
   save<double>(folder / "double");
-  run_python("io/load_in_pytorch.py", folder.path());
+  run_python("io/load_in_pytorch.py", folder);
 
   NetModel<float> model{Seed{3}};
   io::load_model(model, folder / "trained.safetensors");

@@ -20,5 +20,5 @@ TEST_CASE("scalars, histograms, pictures, texts") {
   w.add_image("rgb", rgb);
   w.add_image("grey", grey);
   w.add_text("note", "**größe**");
-  run_python("io/read_in_tensorboard.py", folder.path());
+  run_python("io/read_in_tensorboard.py", folder);
 }

@@ -88,6 +88,14 @@ inline const GoldenArray& golden_array(const GoldenCase& c, const std::string& n
   REQUIRE(c.count(name) == 1);
   return c.at(name);
 }
+/// The first n values of one that has them all.
+inline GoldenArray first(GoldenArray g, std::size_t n) {
+  REQUIRE((g.stride == 1 && n <= g.count));
+  g.values.resize(g.count = n);
+  g.sum = 0;
+  for (const double v : g.values) g.sum += v;
+  return g;
+}
 /// One unit of T's last place at the size of an array's largest value.
 template <class T>
 double unit_of(const GoldenArray& g) {

@@ -12,7 +12,8 @@ using namespace kern::testing;
 
 namespace {
 
-/// Trains and compares gradients of the first step, all losses, and the parameters at the end.
+/// Trains and compares gradients of the first step, the losses, and the parameters if these are PyTorch's
+/// last.
 template <class Net, class In, class T>
 void check_training(const char* name, int batch, int classes, int steps, Sgd sgd, Seed seed = {},
                     const char* file = "nets.txt", std::uint64_t input_number = 1) {
@@ -34,7 +35,8 @@ void check_training(const char* name, int batch, int classes, int steps, Sgd sgd
     }
   }
   std::vector<float> as_float(losses.begin(), losses.end());  // step() gives floats
-  check_as_accurate(c, "losses", as_float);
+  check_as_accurate({{"losses", first(golden_array(c, "losses"), losses.size())}}, "losses", as_float);
+  if (losses.size() < c.at("losses").count) return;
   int k = 0;
   for (const auto& p : model.parameter_names())
     check_as_accurate(c, "p" + std::to_string(k++), model.parameter(p));
@@ -54,13 +56,19 @@ constexpr bool all_forms = false;  // a runtime that simulates GPUs is slow: sma
 #else
 constexpr bool all_forms = true;
 #endif
+#ifdef KERN_TEST_FLOAT_ONLY  // where a step takes seconds
+constexpr bool long_enough = false;
+#else
+constexpr bool long_enough = true;
+#endif
 
 TEST_CASE("LeNet, 20 steps with momentum") {
   const Sgd sgd{.lr = 0.01, .momentum = 0.5};
-  check_training<LeNet, Input<1, 28, 28>, float>("lenet", 16, 10, 20, sgd);
+  constexpr int steps = long_enough ? 20 : 6;
+  check_training<LeNet, Input<1, 28, 28>, float>("lenet", 16, 10, steps, sgd);
   if constexpr (all_forms) {
-    check_training<LeNet, Input<1, 28, 28>, double>("lenet", 16, 10, 20, sgd);
-    check_training<erase_shapes<LeNet>, Input<1, 28, 28>, float>("lenet", 16, 10, 20, sgd);
+    if constexpr (long_enough) check_training<LeNet, Input<1, 28, 28>, double>("lenet", 16, 10, steps, sgd);
+    check_training<erase_shapes<LeNet>, Input<1, 28, 28>, float>("lenet", 16, 10, steps, sgd);
   }
 }
 
@@ -68,7 +76,8 @@ TEST_CASE("LeNet, 20 steps with momentum") {
 TEST_CASE("the CIFAR-10 net, 5 steps") {
   if constexpr (all_forms) {
     check_training<Cifar, Input<3, 32, 32>, float>("cifar", 8, 10, 5, Sgd{.lr = 0.01}, {}, "nets.txt", 38);
-    check_training<Cifar, Input<3, 32, 32>, double>("cifar", 8, 10, 5, Sgd{.lr = 0.01}, {}, "nets.txt", 38);
+    if constexpr (long_enough)
+      check_training<Cifar, Input<3, 32, 32>, double>("cifar", 8, 10, 5, Sgd{.lr = 0.01}, {}, "nets.txt", 38);
   }
 }
 
@@ -89,7 +98,7 @@ TEST_CASE("SGD's options, 50 steps each") {
   };
   using Small = Sequential<Linear<6, 9>, ReLU, Linear<9, 3>>;
   for (const auto& [name, sgd] : all) {
-    check_training<Small, Input<6>, double>(name, 8, 3, 50, sgd, {}, "sgd.txt");
+    if constexpr (long_enough) check_training<Small, Input<6>, double>(name, 8, 3, 50, sgd, {}, "sgd.txt");
     check_training<Small, Input<6>, float>(name, 8, 3, 50, sgd, {}, "sgd.txt");
   }
 }
