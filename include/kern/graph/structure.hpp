@@ -10,6 +10,20 @@
 
 namespace kern::graph {
 
+/// f<I>() for all I in [First, Last), from the first or from the last on.
+template <int First, int Last, class F>
+void each_stage(F&& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (f.template operator()<First + I>(), ...);
+  }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
+}
+template <int Last, int First, class F>
+void each_stage_down(F&& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (f.template operator()<Last - 1 - I>(), ...);
+  }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
+}
+
 template <class Net, class In, bool Erased, class Backend>
 struct Structure {
   /// What is fused and in which order: known for an erased net, too. Its sizes are not, then.
@@ -64,6 +78,15 @@ struct Structure {
       if constexpr (stage.kind == Kind::norm) few.each_pixel = all.each_pixel;
       return few;
     }
+  }
+  /// Stage I's numbers in a plan, as a value and as a backend is told them.
+  template <int I, Mode M = Mode::training>
+  static constexpr auto numbers(const PlanType& plan) {
+    return numbers_of<I, M>(plan.stage[I]);
+  }
+  template <int I, Mode M = Mode::training>
+  static auto descriptor(const PlanType& plan) {
+    return Known<known_numbers<I, M>()>(numbers<I, M>(plan));
   }
   /// The pointwise ops of stage I.
   template <int I, Mode M = Mode::training>
