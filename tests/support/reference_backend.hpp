@@ -74,6 +74,14 @@ class ReferenceBackend : public host::OwnMemory<T> {
   void update(int, std::size_t n, const Op& op, T* w, const T* g, State*... states) {
     apply(n, op, w, g, states...);
   }
+  template <class F>
+  void each(int n, const F& f) {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  void each_if_finite(int n, const F& f) {
+    each(n, f);
+  }
   static constexpr std::size_t reduce_size(std::size_t) { return 0; }
   template <class Op>
   void reduce(std::size_t n, const Op& op, const T* x, double* results) {
@@ -203,13 +211,13 @@ class ReferenceBackend : public host::OwnMemory<T> {
       const T* x = p.x + base + std::size_t(r * d.pixels * d.cols);
       T* y = p.y + base + std::size_t(r * d.pixels * d.cols);
       T top = x[0], sum = 0;
-      each(d, [&](int e) { top = std::max(top, x[e]); });
-      each(d, [&](int e) { sum += std::exp(x[e] - top); });
-      each(d, [&](int e) { y[e] = d.log ? x[e] - top - std::log(sum) : std::exp(x[e] - top) / sum; });
+      each_of_row(d, [&](int e) { top = std::max(top, x[e]); });
+      each_of_row(d, [&](int e) { sum += std::exp(x[e] - top); });
+      each_of_row(d, [&](int e) { y[e] = d.log ? x[e] - top - std::log(sum) : std::exp(x[e] - top) / sum; });
     }
   }
   template <class F>
-  static void each(const SoftmaxRows& d, F f) {
+  static void each_of_row(const SoftmaxRows& d, F f) {
     for (int p = 0; p < d.pixels; ++p)
       for (int k = 0; k < d.c; ++k) f(p * d.cols + k);
   }
@@ -311,8 +319,8 @@ class ReferenceBackend : public host::OwnMemory<T> {
       T sum = 0;
       for (int e = 0; e < d.pixels * d.cols; ++e) p.dx[at + std::size_t(e)] = 0;
       const T *y = p.y + at, *dy = p.dy + at;
-      each(d, [&](int e) { sum += d.log ? dy[e] : dy[e] * y[e]; });
-      each(d, [&](int e) {
+      each_of_row(d, [&](int e) { sum += d.log ? dy[e] : dy[e] * y[e]; });
+      each_of_row(d, [&](int e) {
         p.dx[at + std::size_t(e)] = d.log ? dy[e] - std::exp(y[e]) * sum : y[e] * (dy[e] - sum);
       });
     }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../core/error.hpp"
-#include "../host/backend.hpp"
 #include "../tensor/tensor.hpp"
+#include "backend_contract.hpp"
 #include "executor.hpp"
 #include "parameters.hpp"
 
@@ -63,7 +63,12 @@ struct BatchOf<Shape<E...>> {
 /// model's own memory, so it is not const.
 template <class NetOrErased, class In, class Device = Host, class T = float>
 class Model
-    : graph::Checked<typename graph::Unerased<NetOrErased>::type, In, typename Device::template Backend<T>> {
+    : graph::WithBackend<typename graph::Unerased<NetOrErased>::type, In, Device, T>,
+      graph::Checked<
+          typename graph::Unerased<NetOrErased>::type, In,
+          typename graph::WithBackend<typename graph::Unerased<NetOrErased>::type, In, Device, T>::Backend> {
+  using typename graph::WithBackend<typename graph::Unerased<NetOrErased>::type, In, Device, T>::Backend;
+
   template <FixedString Name>
   static constexpr auto shape_of_parameter() {
     using N = typename graph::Unerased<NetOrErased>::type;
@@ -79,8 +84,7 @@ class Model
   using Net = typename graph::Unerased<NetOrErased>::type;
   using Input = In;
   using Element = T;
-  using Executor =
-      graph::Executor<Net, In, graph::Unerased<NetOrErased>::erased, typename Device::template Backend<T>, T>;
+  using Executor = graph::Executor<Net, In, graph::Unerased<NetOrErased>::erased, Backend, T>;
   static constexpr bool erased = graph::Unerased<NetOrErased>::erased;
   static_assert(erased || In::is_static, "an Input with dyn extents needs erase_shapes<Net>");
   static_assert(graph::names_are_unique<Net>(),
@@ -93,9 +97,8 @@ class Model
   using Sample = TensorView<const T, typename In::Sample>;
   using Batch = TensorView<const T, typename In::Batch>;
   /// What a Trainer also takes: a batch where the model is.
-  using BatchOnDevice =
-      std::conditional_t<std::is_same_v<typename Device::template Backend<T>::template Memory<T>, Buffer<T>>,
-                         Batch, TensorView<const T, typename In::Batch, Device>>;
+  using BatchOnDevice = std::conditional_t<std::is_same_v<typename Backend::template Memory<T>, Buffer<T>>,
+                                           Batch, TensorView<const T, typename In::Batch, Device>>;
 
   explicit Model(Seed seed = {}, const Device& device = {})
     requires(In::is_static)
