@@ -72,12 +72,16 @@ class Model
   template <FixedString Name>
   static constexpr auto shape_of_parameter() {
     using N = typename graph::Unerased<NetOrErased>::type;
+    (void)sizeof(graph::ParameterCalled<N, Name>);
     constexpr int i = graph::find_parameter<N>(Name.view());
-    static_assert(i >= 0, "the net has no parameter of this name");
-    constexpr nn::Parameter p = graph::parameter_slots<N>[std::size_t(i < 0 ? 0 : i)].parameter;
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Shape<p.shape[I]...>{};
-    }(std::make_index_sequence<std::size_t(p.rank)>{});
+    if constexpr (i < 0) {
+      return Shape<0>{};
+    } else {
+      constexpr nn::Parameter p = graph::parameter_slots<N>[std::size_t(i)].parameter;
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return Shape<p.shape[I]...>{};
+      }(std::make_index_sequence<std::size_t(p.rank)>{});
+    }
   }
 
  public:
@@ -167,6 +171,20 @@ class Model
   template <FixedString Name>
   void set_parameter(const TensorView<const T, ParameterShape<Name>>& values) {
     set_parameter(Name.view(), values.data(), std::size_t(values.size()));
+  }
+  /// What it can't be set to doesn't compile.
+  template <FixedString Name, detail::IsTensor Other>
+    requires(!std::is_convertible_v<const Other&, TensorView<const T, ParameterShape<Name>>>)
+  void set_parameter(const Other&) {
+    (void)sizeof(graph::ParameterShaped<named<Name>, ParameterShape<Name>, typename Other::Extents>);
+    constexpr bool fits = detail::may_be<typename Other::Extents, ParameterShape<Name>>();
+    constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Other::Element>, T>;
+    static_assert(!fits || same_type, "set_parameter: the values are not of the model's type");
+    static_assert(!fits || !same_type || Other::Extents::is_static,
+                  "set_parameter: whether this shape fits is known at run time only: "
+                  "set_parameter(name, data, count) checks");
+    static_assert(!fits || !same_type || !Other::Extents::is_static,
+                  "set_parameter: values come from the host's memory: values.to(Host{})");
   }
 
   /// Every parameter's name, in order.

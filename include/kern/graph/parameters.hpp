@@ -1,8 +1,33 @@
 // A net's parameters by name: "conv1.weight", as in PyTorch's state_dict.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "../core/fixed_string.hpp"
+#include "../core/mismatch.hpp"
+#include "../tensor/extents.hpp"
 #include "plan.hpp"
+
+namespace kern {
+
+/// The words of compile errors about a parameter, never defined:
+///   no_parameter_is_called<named<"fc.wieght">, there_is<"fc.weight">, there_is<"fc.bias">>
+///   parameter_shape_mismatch<named<"fc.weight">, expects_shape<10, 128>, gets_shape<128, 10>>
+template <class Name, class... Nearest>
+struct no_parameter_is_called;
+template <auto Name>
+struct there_is;
+template <class Name, class Expected, class Got>
+struct parameter_shape_mismatch;
+template <int... Extents>
+struct expects_shape;
+template <int... Extents>
+struct gets_shape;
+
+}  // namespace kern
 
 namespace kern::graph {
 
@@ -85,6 +110,68 @@ template <class Net>
   }
   return all;
 }
+
+namespace detail {
+/// Characters to insert, delete or replace between two names.
+constexpr int edit_distance(std::string_view a, std::string_view b) {
+  std::array<int, Path::capacity + 1> row{};
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = int(j);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    int diagonal = std::exchange(row[0], int(i) + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const int kept = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, diagonal + 1, kept});
+    }
+  }
+  return row[b.size()];
+}
+/// The numbers of Net's parameters whose names are nearest to `name`, the nearest first; at most 6.
+template <class Net>
+constexpr auto nearest_parameters(std::string_view name) {
+  constexpr std::size_t count = parameter_slots<Net>.size(), most = std::min<std::size_t>(count, 6);
+  std::array<std::pair<int, int>, count> all{};
+  int i = 0;
+  for (const ParameterSlot& s : parameter_slots<Net>)
+    all[std::size_t(i)] = {edit_distance(name, {s.name.text, s.name.size}), i}, ++i;
+  std::sort(all.begin(), all.end());
+  std::array<int, most> nearest{};
+  for (std::size_t k = 0; k < most; ++k) nearest[k] = all[k].second;
+  return nearest;
+}
+template <class Net, int Slot>
+constexpr auto slot_text() {
+  constexpr Path name = parameter_slots<Net>[Slot].name;
+  kern::detail::Text<name.size + 1> t;
+  for (std::size_t i = 0; i < name.size; ++i) t.text[i] = name.text[i];
+  return t;
+}
+}  // namespace detail
+
+/// What a compiler is told where Net has no parameter called Name.
+template <class Net, FixedString Name>
+struct ParameterCalled {
+  static constexpr int number = find_parameter<Net>(Name.view());
+  static auto complaint() {
+    if constexpr (number >= 0) {
+      return static_cast<char*>(nullptr);
+    } else {
+      constexpr auto nearest = detail::nearest_parameters<Net>(Name.view());
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return static_cast<
+            no_parameter_is_called<named<Name>, there_is<detail::slot_text<Net, nearest[I]>()>...>*>(nullptr);
+      }(std::make_index_sequence<nearest.size()>{});
+    }
+  }
+  static_assert(sizeof(*complaint()));
+};
+/// And where something of shape Got is to be a parameter of shape Expected. Name: named<its name>.
+template <class Name, class Expected, class Got, bool = kern::detail::may_be<Got, Expected>()>
+struct ParameterShaped {};
+template <class Name, int... E, int... G>
+struct ParameterShaped<Name, Shape<E...>, Shape<G...>, false> {
+  static_assert(sizeof(parameter_shape_mismatch<Name, expects_shape<E...>, gets_shape<G...>>));
+};
 
 /// No two parameters have the same name.
 template <class Net>
