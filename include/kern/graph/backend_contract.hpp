@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -113,63 +114,77 @@ class Contract {
   static ops::Chain<> chain;
   static ops::NormState<T> state;
 
-  template <class Part>
-  static auto lack() {
-    return static_cast<backend_lacks<B, Part>*>(nullptr);
+  template <class Part, bool Kept>
+  struct Has;
+  template <class...>
+  struct List;
+  // clang-format off
+  using Parts = List<
+    Has<part::constructor_from_its_device, std::is_constructible_v<B, const Device&>>,
+    Has<part::threads, requires { int(constant.threads()); }>,
+    Has<part::channel_multiple, requires { int(B::channel_multiple); }>,
+    Has<part::fuses_pool, requires { bool(B::fuses_pool(i, i)); }>,
+    Has<part::whole_batches, requires { bool(B::whole_batches); }>,
+    Has<part::takes_back_below, requires { bool(B::takes_back_below); }>,
+    Has<part::Memory, requires(typename B::template Memory<T> m) { m.data(); m.size(); }>,
+    Has<part::allocate, requires { b.template allocate<T>(n); }>,
+    Has<part::zero, (requires { requires B::whole_batches; } || requires { b.zero(p, n); })>,
+    Has<part::to_host, requires { constant.to_host(q, n); }>,
+    Has<part::edit, requires { b.edit(p, n, f); }>,
+    Has<part::targets, requires { b.targets(std::span<const T>()); b.targets(std::span<const std::int32_t>()); }>,
+    Has<part::samples_of, requires { b.samples_of(batch); }>,
+    Has<part::load, requires { b.load(Entry{}, q, p, i); }>,
+    Has<part::scratch_size, requires { std::size_t(B::scratch_size(d.get(), i)); }>,
+    Has<part::forward_size, requires { std::size_t(B::forward_size(d.get())); }>,
+    Has<part::backward_size, requires { std::size_t(B::backward_size(d.get())); }>,
+    Has<part::partial_size, requires { std::size_t(B::partial_size(d.get())); }>,
+    Has<part::reserve, requires { b.reserve(n); }>,
+    Has<part::prepare_forward, requires { b.prepare_forward(d, q, p); }>,
+    Has<part::prepare_backward, requires { b.prepare_backward(d, q, p); }>,
+    Has<part::chunks, requires { b.chunks(i, i, f); }>,
+    Has<part::forward, requires { b.forward(s, d, ForwardPass<T>{}, chain, draw); }>,
+    Has<part::backward, requires { b.template backward<true>(s, d, BackwardPass<T>{}, chain, NoBelow{}, draw); }>,
+    Has<part::undo, (requires { requires !B::takes_back_below; } || requires { b.undo(s, d, q, p, chain, draw); })>,
+    Has<part::norm_chunk, (!Norms || requires { int(B::norm_chunk(i, i)); })>,
+    Has<part::norm_parts, (!Norms || requires { int(B::norm_parts(i, i)); })>,
+    Has<part::norm_measure, (!Norms || requires { b.norm_measure(s, norm, q, p, i); })>,
+    Has<part::norm_sums, (!Norms || requires { b.norm_sums(s, norm, q, state, p, p, i, chain, draw); })>,
+    Has<part::norm_backward, (!Norms || requires { b.norm_backward(s, norm, q, state, q, p, NoBelow{}, draw); })>,
+    Has<part::each, requires { b.each(i, f); }>,
+    Has<part::each_if_finite, requires { b.each_if_finite(i, f); }>,
+    Has<part::gather, requires { b.gather(d, q, n, i, p, p); }>,
+    Has<part::finish_gather, requires { b.finish_gather(); }>,
+    Has<part::mean, requires { double(b.mean(i, f, q)); }>,
+    Has<part::apply, requires { b.apply(n, op, p, q, p, p); }>,
+    Has<part::set_update, requires { b.set_update(i, op); }>,
+    Has<part::begin, requires { b.begin(draw); }>,
+    Has<part::update, requires { b.update(i, n, op, p, q, p, p); }>,
+    Has<part::reduce_size, requires { std::size_t(B::reduce_size(n)); }>,
+    Has<part::reduce, requires { b.reduce(n, op, q, results); }>,
+    Has<part::Recordings, requires { typename B::Recordings; }>,
+    Has<part::step, requires(typename B::Recordings r) { double(b.step(r, i, f, f)); }>>;
+  // clang-format on
+  template <class... Part, bool... Kept>
+  static constexpr bool all(List<Has<Part, Kept>...>*) {
+    return (Kept && ...);
+  }
+  template <class Part, bool Kept, class... Rest>
+  static auto first_lacking(List<Has<Part, Kept>, Rest...>*) {
+    if constexpr (Kept)
+      return first_lacking(static_cast<List<Rest...>*>(nullptr));
+    else
+      return static_cast<backend_lacks<B, Part>*>(nullptr);
   }
 
  public:
+  static constexpr bool kept = all(static_cast<Parts*>(nullptr));
   /// A pointer to backend_lacks<B, the first part that it lacks>, or to char. Never called.
   static auto lacking() {
-    // clang-format off
-    if constexpr (!std::is_constructible_v<B, const Device&>) return lack<part::constructor_from_its_device>();
-    else if constexpr (!requires { int(constant.threads()); }) return lack<part::threads>();
-    else if constexpr (!requires { int(B::channel_multiple); }) return lack<part::channel_multiple>();
-    else if constexpr (!requires { bool(B::fuses_pool(i, i)); }) return lack<part::fuses_pool>();
-    else if constexpr (!requires { bool(B::whole_batches); }) return lack<part::whole_batches>();
-    else if constexpr (!requires { bool(B::takes_back_below); }) return lack<part::takes_back_below>();
-    else if constexpr (!requires(typename B::template Memory<T> m) { m.data(); m.size(); }) return lack<part::Memory>();
-    else if constexpr (!requires { b.template allocate<T>(n); }) return lack<part::allocate>();
-    else if constexpr (!B::whole_batches && !requires { b.zero(p, n); }) return lack<part::zero>();
-    else if constexpr (!requires { constant.to_host(q, n); }) return lack<part::to_host>();
-    else if constexpr (!requires { b.edit(p, n, f); }) return lack<part::edit>();
-    else if constexpr (!requires { b.targets(std::span<const T>()); b.targets(std::span<const std::int32_t>()); }) return lack<part::targets>();
-    else if constexpr (!requires { b.samples_of(batch); }) return lack<part::samples_of>();
-    else if constexpr (!requires { b.load(Entry{}, q, p, i); }) return lack<part::load>();
-    else if constexpr (!requires { std::size_t(B::scratch_size(d.get(), i)); }) return lack<part::scratch_size>();
-    else if constexpr (!requires { std::size_t(B::forward_size(d.get())); }) return lack<part::forward_size>();
-    else if constexpr (!requires { std::size_t(B::backward_size(d.get())); }) return lack<part::backward_size>();
-    else if constexpr (!requires { std::size_t(B::partial_size(d.get())); }) return lack<part::partial_size>();
-    else if constexpr (!requires { b.reserve(n); }) return lack<part::reserve>();
-    else if constexpr (!requires { b.prepare_forward(d, q, p); }) return lack<part::prepare_forward>();
-    else if constexpr (!requires { b.prepare_backward(d, q, p); }) return lack<part::prepare_backward>();
-    else if constexpr (!requires { b.chunks(i, i, f); }) return lack<part::chunks>();
-    else if constexpr (!requires { b.forward(s, d, ForwardPass<T>{}, chain, draw); }) return lack<part::forward>();
-    else if constexpr (!requires { b.template backward<true>(s, d, BackwardPass<T>{}, chain, NoBelow{}, draw); }) return lack<part::backward>();
-    else if constexpr (B::takes_back_below && !requires { b.undo(s, d, q, p, chain, draw); }) return lack<part::undo>();
-    else if constexpr (Norms && !requires { int(B::norm_chunk(i, i)); }) return lack<part::norm_chunk>();
-    else if constexpr (Norms && !requires { int(B::norm_parts(i, i)); }) return lack<part::norm_parts>();
-    else if constexpr (Norms && !requires { b.norm_measure(s, norm, q, p, i); }) return lack<part::norm_measure>();
-    else if constexpr (Norms && !requires { b.norm_sums(s, norm, q, state, p, p, i, chain, draw); }) return lack<part::norm_sums>();
-    else if constexpr (Norms && !requires { b.norm_backward(s, norm, q, state, q, p, NoBelow{}, draw); }) return lack<part::norm_backward>();
-    else if constexpr (!requires { b.each(i, f); }) return lack<part::each>();
-    else if constexpr (!requires { b.each_if_finite(i, f); }) return lack<part::each_if_finite>();
-    else if constexpr (!requires { b.gather(d, q, n, i, p, p); }) return lack<part::gather>();
-    else if constexpr (!requires { b.finish_gather(); }) return lack<part::finish_gather>();
-    else if constexpr (!requires { double(b.mean(i, f, q)); }) return lack<part::mean>();
-    else if constexpr (!requires { b.apply(n, op, p, q, p, p); }) return lack<part::apply>();
-    else if constexpr (!requires { b.set_update(i, op); }) return lack<part::set_update>();
-    else if constexpr (!requires { b.begin(draw); }) return lack<part::begin>();
-    else if constexpr (!requires { b.update(i, n, op, p, q, p, p); }) return lack<part::update>();
-    else if constexpr (!requires { std::size_t(B::reduce_size(n)); }) return lack<part::reduce_size>();
-    else if constexpr (!requires { b.reduce(n, op, q, results); }) return lack<part::reduce>();
-    else if constexpr (!requires { typename B::Recordings; }) return lack<part::Recordings>();
-    else if constexpr (!requires(typename B::Recordings r) { double(b.step(r, i, f, f)); }) return lack<part::step>();
-    else return static_cast<char*>(nullptr);
-    // clang-format on
+    if constexpr (kept)
+      return static_cast<char*>(nullptr);
+    else
+      return first_lacking(static_cast<Parts*>(nullptr));
   }
-
-  static constexpr bool kept = std::is_same_v<decltype(lacking()), char*>;
 };
 
 /// B is a backend for elements T on a Device, for nets without batch normalisations.
@@ -186,10 +201,10 @@ struct NoBackend : host::Backend<T> {
 /// Refuses to be a base class where Device's backend lacks a part that Net needs.
 template <class Net, class In, class Device, class T>
 struct WithBackend {
-  using Given = typename Device::template Backend<T>;
-  using Keeps = Contract<Given, Device, T, normalises<Net>, TensorView<const T, typename In::Batch>>;
+  using Keeps = Contract<typename Device::template Backend<T>, Device, T, normalises<Net>,
+                         TensorView<const T, typename In::Batch>>;
   static_assert(sizeof(*Keeps::lacking()));
-  using Backend = std::conditional_t<Keeps::kept, Given, NoBackend<T>>;
+  using Backend = std::conditional_t<Keeps::kept, typename Device::template Backend<T>, NoBackend<T>>;
 };
 
 }  // namespace graph
