@@ -52,11 +52,12 @@ class Executor {
 
   /// All parameters as stored; whoever changes them calls parameters_changed().
   Memory<T>& parameters() { return parameters_.parameters(); }
+  const Memory<T>& parameters() const { return parameters_.parameters(); }
   void parameters_changed() { parameters_.changed(); }
-  /// f(parameters) changes them in this program's memory.
+  /// f(elements) changes [first, last) of them in this program's memory.
   template <class F>
-  void edit_parameters(F&& f) {
-    backend_.edit(parameters().data(), plan_.stored, f);
+  void edit_parameters(std::size_t first, std::size_t last, F&& f) {
+    backend_.edit(parameters().data() + first, last - first, f);
     parameters_changed();
   }
   /// What norms keep beside the parameters, and whoever changes that calls parameters_changed().
@@ -67,15 +68,10 @@ class Executor {
     parameters_changed();
   }
   const T* buffers_on_host() const { return backend_.to_host(parameters_.buffers().data(), plan_.buffers); }
-  const T* parameters_on_host() const {
-    return backend_.to_host(parameters_.parameters().data(), plan_.stored);
-  }
   /// Their gradients after backward(), laid out alike; none before.
   Memory<T>& gradients() { return parameters_.gradients(); }
+  const Memory<T>& gradients() const { return parameters_.gradients(); }
   bool has_gradients() const { return parameters_.gradients().size() > 0; }
-  const T* gradients_on_host() const {
-    return backend_.to_host(parameters_.gradients().data(), parameters_.gradients().size());
-  }
 
   // Samples: a pointer to them in PyTorch's layout, or what else the backend can load.
 

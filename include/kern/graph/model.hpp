@@ -159,13 +159,13 @@ class Model
   /// don't compile.
   template <FixedString Name>
   auto parameter() const {
-    return read<ParameterShape<Name>>(executor_.parameters_on_host(), Name.view());
+    return read<ParameterShape<Name>>(executor_.parameters(), Name.view());
   }
   /// A copy of its gradient, after a training step.
   template <FixedString Name>
   auto gradient() const {
     require_gradients();
-    return read<ParameterShape<Name>>(executor_.gradients_on_host(), Name.view());
+    return read<ParameterShape<Name>>(executor_.gradients(), Name.view());
   }
   /// Sets a parameter.
   template <FixedString Name>
@@ -199,12 +199,10 @@ class Model
     return {p.shape.begin(), p.shape.begin() + p.rank};
   }
   /// Its values, flat. The same errors.
-  std::vector<T> parameter(std::string_view name) const {
-    return values(executor_.parameters_on_host(), slot(name));
-  }
+  std::vector<T> parameter(std::string_view name) const { return values(executor_.parameters(), slot(name)); }
   std::vector<T> gradient(std::string_view name) const {
     require_gradients();
-    return values(executor_.gradients_on_host(), slot(name));
+    return values(executor_.gradients(), slot(name));
   }
   /// Sets them. Throws also ShapeError if `count` is not the parameter's size; nothing changes then.
   void set_parameter(std::string_view name, const T* data, std::size_t count) {
@@ -266,15 +264,13 @@ class Model
   /// may be empty: that is zeros.
   template <class Visitor>
   void state(Visitor& v, const std::string& prefix, typename Executor::Parameters& stored) {
-    using Stored = typename Executor::Parameters;
-    const auto room = std::make_shared<Stored>();  // before anything changes
+    const auto room = std::make_shared<typename Executor::Parameters>();  // before anything changes
     if (stored.size() == 0) *room = executor_.backend().template allocate<T>(plan().stored);
     v.tensors(
         prefix, shapes_of(graph::parameter_slots<Net>),
         [this, &stored] {
-          const T* const from = executor_.backend().to_host(stored.data(), stored.size());
           std::vector<std::vector<T>> all;
-          for (const auto& s : graph::parameter_slots<Net>) all.push_back(values(from, s));
+          for (const auto& s : graph::parameter_slots<Net>) all.push_back(values(stored, s));
           return all;
         },
         [this, &stored, room](const std::vector<std::vector<T>>& all) {
@@ -428,23 +424,30 @@ class Model
                                  [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
     });
   }
+  using Stored = typename Executor::Parameters;
   template <class S>
-  Tensor<T, S> read(const T* from, std::string_view name) const {
+  Tensor<T, S> read(const Stored& all, std::string_view name) const {
     Tensor<T, S> t;
-    const graph::ParameterSlot& s = slot(name);
-    graph::each_element(s, stage_of(s),
-                        [&](std::size_t i, std::size_t stored) { t.data()[i] = from[stored]; });
+    read(all, slot(name), t.data());
     return t;
   }
-  std::vector<T> values(const T* from, const graph::ParameterSlot& s) const {
+  std::vector<T> values(const Stored& all, const graph::ParameterSlot& s) const {
     std::vector<T> v(std::size_t(s.parameter.size()));
-    graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) { v[i] = from[stored]; });
+    read(all, s, v.data());
     return v;
+  }
+  /// Of what lies as the parameters do, in PyTorch's layout. Nothing else is fetched.
+  void read(const Stored& all, const graph::ParameterSlot& s, T* to) const {
+    const auto [first, last] = graph::stored_range(s, stage_of(s));
+    const T* const from = executor_.backend().to_host(all.data() + first, last - first);
+    graph::each_element(s, stage_of(s),
+                        [&, first = first](std::size_t i, std::size_t at) { to[i] = from[at - first]; });
   }
   template <class F>
   void write(const graph::ParameterSlot& s, F value) {
-    executor_.edit_parameters([&](T* all) {
-      graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t stored) { all[stored] = value(i); });
+    const auto [first, last] = graph::stored_range(s, stage_of(s));
+    executor_.edit_parameters(first, last, [&, first = first](T* to) {
+      graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t at) { to[at - first] = value(i); });
     });
   }
   void require_gradients() const {
