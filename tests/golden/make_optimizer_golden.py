@@ -62,6 +62,25 @@ def train(net, optimizer, parts=1, clip=lambda parameters: None, after=lambda ne
     return losses, clipped
 
 
+# A data set that is no multiple of its batches, all of it, and parts: tests/train/optimizers_test.cpp has the same.
+BATCHES = [(0, 3), (3, 6), (6, 8), (0, 8), (2, 3), (4, 8)]
+
+
+def train_batches(net, optimizer):
+    """-> the loss of each step; its batch is the next of BATCHES."""
+    kind = next(net.parameters()).dtype
+    x, y = formula(1, (SAMPLES, 6)).to(kind), torch.arange(SAMPLES) * 7 % 3
+    losses = []
+    for step in range(STEPS):
+        first, last = BATCHES[step % len(BATCHES)]
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x[first:last]), y[first:last])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
 def both(run):
     """run(net) in float64 and float32."""
     net = make_net()
@@ -116,6 +135,11 @@ def optimizers():
     out.case("ema")
     parameters(out, "p", net, in_float)
     parameters(out, "average", ema, float_ema)
+
+    losses, float_losses, net, in_float = both(lambda net: train_batches(net, momentum(net)))
+    out.case("batch_sizes")
+    out.array("losses", losses, most=12, in_float=float_losses)
+    parameters(out, "p", net, in_float)
     out.write()
 
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -115,6 +116,33 @@ TEST_CASE("stopped after any batch and resumed, with other threads: the file of 
     second.checkpoint.save();
     CHECK(read_bytes(file) == whole);
   }
+}
+
+TEST_CASE("a net with running statistics predicts the same, to the bit, wherever it was saved and loaded") {
+  const Folder folder;
+  Training training(folder / "checkpoint");
+  training.run([](int seen) { return seen == 9; });
+  training.checkpoint.save();
+  io::save_model(training.model, folder / "model");
+  const auto images = randn<float, Shape<7, 1, 8, 8>>(Seed{9});
+  const auto predictions = [&](auto& model) {
+    const auto y = model.predict(images);
+    std::vector<std::uint32_t> bits;
+    for (const float v : y) bits.push_back(std::bit_cast<std::uint32_t>(v));
+    return bits;
+  };
+  const auto expected = predictions(training.model);
+  Model<Net, Input<1, 8, 8>> model{Seed{3}, Host{2}};
+  CHECK(predictions(model) != expected);
+  io::load_model(model, folder / "model");
+  CHECK(predictions(model) == expected);
+
+  Training other(folder / "checkpoint", 2);
+  CHECK(predictions(other.model) != expected);
+  other.checkpoint.load();
+  CHECK(predictions(other.model) == expected);
+  io::save_model(other.model, folder / "again");
+  CHECK(read_bytes(folder / "again") == read_bytes(folder / "model"));
 }
 
 TEST_CASE("between two epochs, and before the first step") {

@@ -129,6 +129,55 @@ TEST_CASE("gradients of several batches") {
   check_all<Sgd>({{"accumulate_clip_norm", momentum}}, ClipNorm{.max_norm = 0.2}, 2);
 }
 
+TEST_CASE("a data set that is no multiple of its batches; batches of other sizes from step to step") {
+  const GoldenCase& c = golden("optimizers.txt", "batch_sizes");
+  const Samples<float> data;
+  SmallModel<float> model{Seed{}, test_device(2)};
+  fill(model);
+  Trainer trainer{model, CrossEntropyLoss{}, momentum};
+  constexpr struct {
+    int first, count;
+  } batches[]{{0, 3}, {3, 3}, {6, 2}, {0, 8}, {2, 1}, {4, 4}};
+  std::vector<float> losses;
+  for (int i = 0; i < steps; ++i)
+    losses.push_back(trainer.step(data.batch(batches[i % 6].first, batches[i % 6].count)));
+  check_as_accurate(c, "losses", losses);
+  check_parameters(c, "p", model);
+}
+
+TEST_CASE(
+    "a label outside the classes, and a learning rate that diverges: refused, and nothing has changed") {
+  Samples<float> data;
+  SmallModel<float> model{Seed{}, test_device(2)};
+  fill(model);
+  const auto parameters = [&] {
+    std::vector<std::vector<float>> all;
+    for (const auto& p : model.parameter_names()) all.push_back(model.parameter(p));
+    return all;
+  };
+  auto before = parameters();
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 1e30, .momentum = 0.9}};
+  for (const std::int32_t wrong : {3, -1}) {
+    data.y[5] = wrong;
+    const std::string message = text("label of sample 5 in the batch: expected 0 to 2, got ", wrong);
+    CHECK_THROWS_WITH_AS(trainer.step(data.batch()), message.c_str(), DataError);
+    CHECK_THROWS_WITH_AS(trainer.evaluate(std::vector{data.batch()}), message.c_str(), DataError);
+  }
+  CHECK(parameters() == before);
+  CHECK(trainer.steps() == 0);
+
+  data.y[5] = 2;
+  const auto diverge = [&] {
+    for (int i = 0; i < steps; ++i) {
+      before = parameters();
+      trainer.step(data.batch());
+    }
+  };
+  CHECK_THROWS_AS(diverge(), NumericError);
+  CHECK(trainer.steps() < steps);
+  CHECK(parameters() == before);
+}
+
 TEST_CASE("parameter groups") {
   check_all<Grouped<Adam>>(
       {{"groups",
