@@ -1,6 +1,8 @@
 // Gradients against finite differences, in double, with dropout on: for a fixed step its masks are fixed, so
 // the loss is a smooth function of parameters and input but for kinks of ReLU and max-pool, which a step of
 // 1e-6 rarely meets.
+#include "../../examples/snippets/softsign.hpp"
+
 #include <doctest/doctest.h>
 
 #include "kern/graph/model.hpp"
@@ -87,6 +89,18 @@ TEST_CASE("every layer's gradients") {
   check_gradients<Sequential<Dropout2d<0.3>>, Input<9, 4, 5>>("Dropout2d");
   check_gradients<Sequential<Dropout2d<0.3>>, Input<40>>("Dropout2d, flat");
 #endif
+}
+
+TEST_CASE("a user's own layer: alone, and in the registers of a convolution") {
+  check_gradients<Sequential<Softsign>, Input<3, 4, 5>>("Softsign");
+  check_gradients<Sequential<Conv2d<2, 5, 3>, Softsign, MaxPool2d<2>>, Input<2, 7, 6>>("Conv2d, Softsign");
+  const auto one = SoftsignOp{}.bind<double>(Place{}, Draw{});
+  const auto many =
+      SoftsignOp{}.bind<vec<double>>(Place{}, Draw{});  // compiles in nvcc's pass for a device, too
+  for (const double x : {-3.0, -0.25, 0.0, 2.0}) {
+    CHECK(many.forward(splat(x), 0)[1] == one.forward(x, 0));
+    CHECK(many.backward(splat(x), splat(0.5), 0)[1] == one.backward(x, 0.5, 0));
+  }
 }
 
 #ifndef KERN_TEST_ON_CUDA  // long to compile there, and about the executor alone

@@ -40,6 +40,7 @@ struct Lanes {
   KERN_HOST_DEVICE T& operator[](int i) { return at[i]; }
   KERN_HOST_DEVICE T operator[](int i) const { return at[i]; }
   KERN_HOST_DEVICE explicit operator bool() const { return at[0] != 0; }
+  KERN_HOST_DEVICE Lanes operator-() const { return *this; }
   // clang-format off
 #define KERN_LANES(op)                                                                  \
   KERN_HOST_DEVICE friend Lanes operator op(const Lanes& a, const Lanes&) { return a; } \
@@ -50,8 +51,9 @@ struct Lanes {
 #undef KERN_LANES
 #define KERN_LANES(op)                                                                    \
   KERN_HOST_DEVICE friend Mask operator op(const Lanes&, const Lanes&) { return Mask{}; } \
-  KERN_HOST_DEVICE friend Mask operator op(const Lanes&, T) { return Mask{}; }
-  KERN_LANES(<) KERN_LANES(>) KERN_LANES(==) KERN_LANES(!=)
+  KERN_HOST_DEVICE friend Mask operator op(const Lanes&, T) { return Mask{}; }            \
+  KERN_HOST_DEVICE friend Mask operator op(T, const Lanes&) { return Mask{}; }
+  KERN_LANES(<) KERN_LANES(<=) KERN_LANES(>) KERN_LANES(>=) KERN_LANES(==) KERN_LANES(!=)
 #undef KERN_LANES
   // clang-format on
 };
