@@ -184,3 +184,23 @@ TEST_CASE("a set of values: a batch's labels are a tensor; parts of the set are 
           for (const auto& batch : damaged) CHECK(batch.size() == 0);
         }) == "record 0 of the data set: expected 2 targets, got 1");
 }
+
+TEST_CASE("ConcatDataset and TensorDataset of values") {
+  const Tensor<float, Shape<3, 1, 1, 1>> x{7, 8, 9};
+  const Tensor<float, Shape<3, 2>> y{7, 49, 8, 64, 9, 81};
+  const TensorDataset numbers{x, y};
+  static_assert(data::Dataset<decltype(numbers)>);
+  static_assert(std::is_same_v<decltype(numbers)::Targets, Shape<2>>);
+  const ConcatDataset both{Squares{2}, Subset<Squares>{Squares{9}, {5}}, numbers};
+  data::DataLoader loader{both, data::Compose{}, {.batch_size = 4}};
+  std::vector<float> seen;
+  for (const auto& batch : loader)
+    for (int i = 0; i < int(batch.size()); ++i) {
+      CHECK(batch.labels(i, 0) == batch.images(i, 0, 0, 0));
+      seen.push_back(batch.labels(i, 1));
+    }
+  CHECK(seen == std::vector<float>{0, 1, 25, 49, 64, 81});
+  const Tensor<float, Shape<2, 2>> few;
+  CHECK(thrown<ArgumentError>([&] { TensorDataset(x, few); }) ==
+        "TensorDataset: got 3 images, but 2 targets");
+}

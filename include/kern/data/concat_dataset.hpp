@@ -10,14 +10,27 @@
 
 namespace kern::data {
 
+namespace detail {
+/// Both are sets of classes, or of values of one shape.
+template <class A, class B>
+constexpr bool same_targets() {
+  if constexpr (requires { typename A::Targets; } && requires { typename B::Targets; })
+    return std::is_same_v<typename A::Targets, typename B::Targets>;
+  else
+    return !requires { typename A::Targets; } && !requires { typename B::Targets; };
+}
+}  // namespace detail
+
 /// The records of the first set, then those of the next, and so on; of any types, with pictures of one shape.
-/// Its classes are as many as those of the set that has most. torch.utils.data.ConcatDataset.
+/// Its classes are as many as those of the set that has most; or all have Targets of one shape.
+/// torch.utils.data.ConcatDataset.
 template <Dataset First, Dataset... Rest>
-class ConcatDataset {
+class ConcatDataset : public detail::TargetsOf<First> {
  public:
   using Sample = typename First::Sample;
   static_assert((std::is_same_v<Sample, typename Rest::Sample> && ...),
                 "ConcatDataset: the sets' Samples differ");
+  static_assert((detail::same_targets<First, Rest>() && ...), "ConcatDataset: the sets' Targets differ");
 
   explicit ConcatDataset(First first, Rest... rest) : sets_(std::move(first), std::move(rest)...) {}
   std::size_t size() const {
