@@ -16,9 +16,10 @@ namespace {
 
 using bench::LeNet;
 using Digit = Input<1, 28, 28>;
-// Padding, a stride, a pool of its own, a log-softmax between, ops at the end.
-using Odd = Sequential<Conv2d<3, 6, 3, 2, 1>, ReLU, MaxPool2d<3, 2>, Conv2d<6, 5, 3, 1, 1>, Dropout<0.5>,
-                       Flatten, Linear<45, 200, Bias::off>, LogSoftmax, Linear<200, 7>, ReLU>;
+// Padding, a stride, a pool of its own, branches, a log-softmax in one, ops at the end.
+using Odd =
+    Sequential<Conv2d<3, 6, 3, 2, 1>, ReLU, MaxPool2d<3, 2>, Concat<Conv2d<6, 5, 3, 1, 1>, Identity>,
+               Dropout<0.5>, Flatten, Linear<99, 200, Bias::off>, Residual<LogSoftmax>, Linear<200, 7>, ReLU>;
 using Small = Input<3, 15, 15>;
 
 /// Every launch of this thread.

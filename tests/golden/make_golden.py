@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the golden files of the tests with PyTorch, in float64 on the CPU: layers.txt, nets.txt, sgd.txt.
+"""Makes the golden files of the tests with PyTorch, in float64 on the CPU: layers.txt, norms.txt, branches.txt, nets.txt,
+sgd.txt.
 
   python3 make_golden.py      in an environment with torch and numpy; writes beside this script
 
@@ -12,6 +13,7 @@ A line `array NAME COUNT STRIDE SUM` is followed by every STRIDE-th of COUNT val
 also computed in float32, `array NAME COUNT STRIDE SUM ERROR` says how far PyTorch's own float32 result is away at most.
 """
 import copy
+import functools
 import math
 import pathlib
 
@@ -170,6 +172,41 @@ NORMS = [
 ]
 
 
+class Residual(nn.Sequential):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+class Add(nn.ModuleList):
+    def forward(self, x):
+        return functools.reduce(torch.add, (branch(x) for branch in self))
+
+
+class Concat(nn.ModuleList):
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self], 1)
+
+
+I, L, Flat = nn.Identity, nn.Linear, nn.Flatten
+
+# With branches, likewise: tests/nn/branch_golden_test.cpp has the same as types.
+BRANCHES = [
+    ("resnet", S(C(3, 5, 3, 1, 1), B2(5), R(),
+                 Residual(C(5, 5, 3, 1, 1, bias=False), B2(5), R(), C(5, 5, 3, 1, 1, bias=False), B2(5)), R(),
+                 Add([S(C(5, 9, 3, 2, 1), B2(9), R(), C(9, 9, 3, 1, 1), B2(9)), S(C(5, 9, 1, 2, bias=False), B2(9))]), R(),
+                 nn.AdaptiveAvgPool2d(1), Flat(), L(9, 4)), (3, 6, 7), 5),
+    ("concat", S(Concat([C(3, 3, 3, 1, 1), S(C(3, 5, 1), R())]), nn.Tanh(), C(8, 6, 3, 1, 1),
+                 Concat([C(6, 3, 1), M(3, 1, 1), I()]), R(), Flat(), L(450, 4)), (3, 5, 6), 4),
+    ("nested", S(C(2, 5, 3, 1, 1), Residual(Residual(C(5, 5, 3, 1, 1), R()), B2(5), nn.GELU(),
+                                            Add([I(), S(nn.Softmax(1), C(5, 5, 3, 1, 1))])), M(2), Residual(R())), (2, 6, 8), 3),
+    ("flat", S(L(6, 9), Residual(L(9, 9), nn.Tanh(), Residual(B1(9), L(9, 9))), R(), Add([L(9, 3), L(9, 3), S(R(), L(9, 3))])),
+     (6,), 5),
+    ("flattened", S(Concat([S(Flat(), L(60, 7), R()), S(C(3, 2, 3), R(), Flat()), Flat()]), B1(79), nn.SiLU(), L(79, 5)),
+     (3, 4, 5), 6),
+    ("input", S(Residual(C(3, 3, 3, 1, 1)), Add([S(C(3, 4, (2, 1)), Flat()), S(C(3, 16, (4, 3)), Flat())])), (3, 5, 4), 3),
+]
+
+
 def norm_pass(net, shape, batch, dtype):
     """All of it, by name; a float pass tells what float's roundings come to: some of these gradients are sums of 0."""
     net = copy.deepcopy(net).to(dtype)
@@ -183,9 +220,9 @@ def norm_pass(net, shape, batch, dtype):
     return found
 
 
-def norms():
-    out = File("norms.txt")
-    for name, net, shape, batch in NORMS:
+def norms(file, cases):
+    out = File(file)
+    for name, net, shape, batch in cases:
         fill(net)
         exact, in_float = (norm_pass(net, shape, batch, t) for t in (torch.float64, torch.float32))
         out.case(name)
@@ -319,6 +356,7 @@ def sgd():
 
 if __name__ == "__main__":
     layers()
-    norms()
+    norms("norms.txt", NORMS)
+    norms("branches.txt", BRANCHES)
     nets()
     sgd()

@@ -147,3 +147,95 @@ TEST_CASE("summary and explain say what the plan says") {
   const std::string overlap = explain<Sequential<Conv2d<1, 4, 3>, MaxPool2d<3, 2>>, Image>();
   CHECK(overlap.find("ends here: the next pooling's windows overlap") != std::string::npos);
 }
+
+namespace {
+using Block = Sequential<
+    Conv2d<3, 8, 3, 1, 1>, ReLU,
+    Add<Sequential<Named<"conv1", Conv2d<8, 8, 3, 2, 1>>, ReLU, Named<"conv2", Conv2d<8, 8, 3, 1, 1>>>,
+        Named<"shortcut", Conv2d<8, 8, 1, 2>>>,
+    ReLU, Residual<Conv2d<8, 8, 3, 1, 1>, Residual<Named<"inner", Conv2d<8, 8, 3, 1, 1>>>>, Flatten,
+    Linear<128, 10>>;
+}  // namespace
+
+TEST_CASE("branches read one stage, and a join takes the ops behind it along") {
+  constexpr auto& p = plan_of<Block, Input<3, 8, 8>>;
+  REQUIRE(p.stages == 11);
+  CHECK(p.stage[0].boundary == Boundary::shared);
+  CHECK(p.stage[0].contraction.border_h == 0);  // its readers want different borders:
+  CHECK(p.stage[1].is_copy());                  // a copy for conv1
+  CHECK(p.stage[1].pointwise.border_h == 1);
+  CHECK(p.stage[2].reads.first == 1);
+  CHECK(p.stage[3].boundary == Boundary::joined);
+  CHECK(p.stage[4].reads.first == 0);  // shortcut
+  CHECK(p.stage[5].kind == Kind::join);
+  CHECK(p.stage[5].reads.first == 3);
+  CHECK(p.stage[5].reads.second == 4);
+  CHECK(p.stage[5].last == 8);                // with the ReLU
+  CHECK(p.stage[5].pointwise.border_h == 1);  // what all that convolve it want
+  CHECK(p.stage[6].contraction.border_h == 1);
+  CHECK(p.stage[8].reads.first == 6);  // the inner residual: its input, and what it made of it
+  CHECK(p.stage[8].reads.second == 7);
+  CHECK(p.stage[8].boundary == Boundary::joined);
+  CHECK(p.stage[9].reads.first == 5);
+  CHECK(p.stage[9].reads.second == 8);
+}
+
+// What does not wait for a linear layer runs before it, a few samples at a time.
+TEST_CASE("a branch with a linear layer runs behind the others") {
+  using Net =
+      Sequential<Concat<Sequential<Flatten, Linear<12, 5>>, Sequential<Conv2d<3, 4, 2>, ReLU, Flatten>>,
+                 Linear<9, 2>>;
+  constexpr auto& p = plan_of<Net, Input<3, 2, 2>>;
+  REQUIRE(p.stages == 4);
+  CHECK(p.chunked == 1);
+  CHECK(p.stage[0].kind == Kind::contraction);
+  CHECK(p.stage[1].kind == Kind::dense);
+  CHECK(p.stage[1].reads.first == nn::Reads::input);
+  CHECK(p.late_input);
+  CHECK(p.stage[2].reads.first == 1);
+  CHECK(p.stage[2].reads.second == 0);
+}
+
+TEST_CASE("shapes of branches") {
+  using Net = Sequential<Concat<Conv2d<3, 5, 3, 1, 1>, Identity, Sequential<ReLU, Conv2d<3, 2, 1>>>>;
+  CHECK(shape_after<Net, Input<3, 4, 5>> == Dims{10, 4, 5});
+  using Flat = Sequential<Concat<Flatten, Sequential<MaxPool2d<2>, Flatten>>>;
+  CHECK(shape_after<Flat, Input<3, 4, 6>> == Dims{90, 1, 1, true});
+  const auto fault = [](auto net) { return fault_of<decltype(net), Input<3, 4, 6>>(); };
+  const Fault rank = fault(Sequential<Concat<Flatten, Identity>>{});
+  CHECK(rank.kind == Mismatch::concat_shape);
+  CHECK(rank.expects == 1);
+  CHECK(rank.gets == 3);
+  const Fault width = fault(Sequential<Residual<Conv2d<3, 3, Size2{1, 2}>>>{});
+  CHECK(width.kind == Mismatch::residual_shape);
+  CHECK(width.expects == 6);
+  CHECK(width.gets == 5);
+  CHECK(fault(Sequential<Add<Flatten, Sequential<Flatten, Linear<72, 71>>>>{}).gets == 71);
+}
+
+TEST_CASE("parameters in branches are named as PyTorch's modules would") {
+  std::string names;
+  for (const auto& s : graph::parameter_slots<Block>)
+    if (s.index == 0) names += std::string(s.name.text) + " ";
+  CHECK(names ==
+        "0.weight 2.0.conv1.weight 2.0.conv2.weight 2.shortcut.weight 4.0.weight 4.1.inner.weight 6.weight ");
+}
+
+TEST_CASE("an empty name is no level") {
+  using Net = Sequential<Named<"block", Sequential<Named<"", Residual<Named<"a", ReLU>, Conv2d<1, 1, 1>>>>>>;
+  CHECK(graph::find_parameter<Net>("block.1.weight") == 0);
+  CHECK(graph::find_parameter<Sequential<Named<"", Conv2d<1, 1, 1>>>>("bias") == 1);
+}
+
+TEST_CASE("summary and explain know branches") {
+  const std::string s = summary<Block, Input<3, 8, 8>>();
+  CHECK(s.find("\n2: Add() ") != std::string::npos);
+  CHECK(s.find("\n4.1: Residual(x + f(x)) ") != std::string::npos);
+  const std::string e = explain<Block, Input<3, 8, 8>>();
+  CHECK(e.find("ends here: more than one layer reads it\n\nstage 1: copy  (8, 8, 8) -> (8, 8, 8)\n  FLOPs") !=
+        std::string::npos);
+  CHECK(e.find("stage 4: convolution  (8, 8, 8) -> (8, 4, 4)\n    2.shortcut") != std::string::npos);
+  CHECK(e.find("stage 5: sum  (8, 4, 4) and (8, 4, 4) -> (8, 4, 4)\n    2: Add()\n    3: ReLU()\n") !=
+        std::string::npos);
+  CHECK(e.find("ends here: the next layer joins it with another branch") != std::string::npos);
+}

@@ -19,6 +19,14 @@ using LeNet = Sequential<Named<"conv1", Conv2d<1, 16, 3>>, ReLU, Named<"conv2", 
 using Cifar10 = Sequential<Conv2d<3, 32, 5, 1, 2>, MaxPool2d<2>, Conv2d<32, 32, 5, 1, 2>, MaxPool2d<2>,
                            Conv2d<32, 64, 5, 1, 2>, MaxPool2d<2>, Flatten, Linear<1024, 64>, Linear<64, 10>>;
 
+/// An input that branches read; a branch that is no node; three branches; flattened images behind each other.
+using Branched = Sequential<
+    Residual<Conv2d<3, 3, 3, 1, 1>, Named<"bn", BatchNorm2d<3>>>, ReLU,
+    Concat<Named<"wide", Conv2d<3, 4, 3, 1, 1>>, Identity, Sequential<Conv2d<3, 5, 1>, Residual<Tanh>>>,
+    Concat<Sequential<Conv2d<12, 2, 3>, Flatten>, Sequential<GlobalAvgPool2d, Flatten>,
+           Sequential<Dropout<>, Flatten>>,
+    Linear<396, 5>, Add<Identity, Linear<5, 5>>>;
+
 /// The model, five samples and its outputs for these, at FOLDER/NAME.
 template <class Model>
 void save(Model& model, const std::string& name) {
@@ -29,14 +37,16 @@ void save(Model& model, const std::string& name) {
 }
 }  // namespace
 
-TEST_CASE("LeNet, CIFAR-10's net, every layer") {
+TEST_CASE("LeNet, CIFAR-10's net, every layer, branches") {
   const Folder folder;
   Model<LeNet, Input<1, 28, 28>> lenet;
   Model<Cifar10, Input<3, 32, 32>> cifar10;
   Model<EveryLayer, Input<3, 10, 9>> every;
+  Model<Branched, Input<3, 5, 6>> branched;
   set_parameters(every);
   save(lenet, folder / "lenet");
   save(cifar10, folder / "cifar10");
   save(every, folder / "every");
+  save(branched, folder / "branched");
   run_python("io/run_in_onnxruntime.py", folder);
 }

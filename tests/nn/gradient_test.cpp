@@ -121,6 +121,16 @@ TEST_CASE("dropout directly behind a flatten") {
 
 #endif
 
+// Dropout where a branch begins, within it, where it ends and behind it; a value that three layers read.
+TEST_CASE("branches' gradients, dropout on") {
+  check_gradients<
+      Sequential<Conv2d<2, 5, 3, 1, 1>, Residual<Dropout2d<0.3>, Conv2d<5, 5, 3, 1, 1>, ReLU, Dropout<0.2>>,
+                 ReLU, Concat<Sequential<Conv2d<5, 3, 1>, Dropout<0.3>>, Identity, AvgPool2d<3, 1, 1>>,
+                 Dropout<0.2>, MaxPool2d<2>, Flatten, Residual<Dropout<0.4>, Linear<78, 78>, Tanh>,
+                 Linear<78, 3>>,
+      Input<2, 4, 6>>("branches", 5);
+}
+
 TEST_CASE("whole nets' gradients, dropout on") {
   check_gradients<Sequential<Conv2d<1, 16, 3>, ReLU, Conv2d<16, 20, 3>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
                              Flatten, Linear<320, 24>, ReLU, Dropout<0.5>, Linear<24, 10>, LogSoftmax>,

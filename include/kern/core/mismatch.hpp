@@ -26,6 +26,9 @@ enum class Mismatch {
   norm_needs_image,    // dimensions of a sample: 3; 1 after Flatten
   norm_needs_flat,     // dimensions of a sample: 1; 3 of an image
   batch_image_shape,   // see expects and gets: channels, height or width, the first that differs
+  residual_shape,  // dimensions, channels (features), height or width, the first that differs: x's; f(x)'s
+  add_shape,       // the same: the first branch's; the next one's
+  concat_shape,    // dimensions, height or width, likewise
 };
 
 /// A misfit, the layer (counted from 0 over all layers, those of nested Sequentials too) and the two numbers.
@@ -88,6 +91,12 @@ template <class...>
 struct norm_needs_a_flatten_before_it;
 template <class...>
 struct batch_image_shape_mismatch;
+template <class...>
+struct residual_layers_change_the_shape;
+template <class...>
+struct add_branches_differ_in_shape;
+template <class...>
+struct concat_branches_differ_in_more_than_channels;
 
 namespace detail {
 
@@ -126,6 +135,12 @@ constexpr auto complain() {
     return static_cast<norm_needs_a_flatten_before_it<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::batch_image_shape)
     return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::residual_shape)
+    return static_cast<residual_layers_change_the_shape<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::add_shape)
+    return static_cast<add_branches_differ_in_shape<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::concat_shape)
+    return static_cast<concat_branches_differ_in_more_than_channels<Words...>*>(nullptr);
   else
     return static_cast<char*>(nullptr);
 }
@@ -192,6 +207,12 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "a 1-D normalisation needs a Flatten before it; dimensions of a sample";
     case Mismatch::batch_image_shape:
       return "channels, height or width of the batch's images";
+    case Mismatch::residual_shape:
+      return "the layers of a Residual change the shape: dimensions, channels, height or width";
+    case Mismatch::add_shape:
+      return "the branches of an Add differ: dimensions, channels, height or width";
+    case Mismatch::concat_shape:
+      return "the branches of a Concat differ: dimensions, height or width";
   }
   return "";
 }

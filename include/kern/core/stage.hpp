@@ -159,6 +159,62 @@ struct SoftmaxRows {
   KERN_HOST_DEVICE constexpr int out_size() const { return rows * pixels * cols; }
 };
 
+/// How a stage's output is stored: pixels of `cols` channels, c of them real, a border of zeros around.
+struct StoredImage {
+  int c, h, w, cols;
+  int border_h, border_w;
+  KERN_HOST_DEVICE constexpr int pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int origin() const { return border_h * pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int size() const { return (h + 2 * border_h) * pitch(); }
+  /// Where channel k of a pixel stands.
+  KERN_HOST_DEVICE constexpr int at(int k, int pixel) const {
+    return origin() + pixel / w * pitch() + pixel % w * cols + k;
+  }
+};
+
+/// How two outputs become one.
+enum Joining : int {
+  join_sum = 0,
+  join_channels = 1,  // one's channels behind the other's
+};
+
+/// y = a + b, or a's channels and then b's. The inputs' pixels are those of the output; or these are flat,
+/// and their elements are counted as PyTorch does, [c][h][w].
+struct Join {
+  int h, w;
+  int c, cols;             // channels; as stored
+  int border_h, border_w;  // zeros around the output
+  int joining;             // a Joining
+  StoredImage a, b;
+
+  KERN_HOST_DEVICE constexpr int out_h() const { return h; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return w; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return a.size() + b.size(); }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
+  KERN_HOST_DEVICE constexpr StoredImage output() const { return {c, h, w, cols, border_h, border_w}; }
+
+  /// An input by its number, its channels in the output, and the first of these.
+  KERN_HOST_DEVICE constexpr const StoredImage& input(int number) const { return number == 0 ? a : b; }
+  KERN_HOST_DEVICE constexpr int channels(int number) const {
+    const StoredImage& in = input(number);
+    return pixel_by_pixel(in) ? in.c : in.c * in.h * in.w;
+  }
+  KERN_HOST_DEVICE constexpr int first_channel(int number) const {
+    return joining == join_channels && number == 1 ? channels(0) : 0;
+  }
+  KERN_HOST_DEVICE constexpr bool pixel_by_pixel(const StoredImage& in) const { return in.h * in.w == h * w; }
+  /// Where in the input is what its k-th channel in the output has at a pixel; and the other way round.
+  KERN_HOST_DEVICE constexpr int in_at(const StoredImage& in, int k, int pixel) const {
+    return pixel_by_pixel(in) ? in.at(k, pixel) : in.at(k / (in.h * in.w), k % (in.h * in.w));
+  }
+  KERN_HOST_DEVICE constexpr int out_at(const StoredImage& in, int first, int k, int pixel) const {
+    return pixel_by_pixel(in) ? output().at(first + k, pixel)
+                              : output().at(first + k * in.h * in.w + pixel, 0);
+  }
+};
+
 /// How a sample is stored that comes as PyTorch has it, [c][h][w]: pixels of `cols` channels, a border of
 /// zeros around.
 struct Entry {
@@ -211,7 +267,8 @@ struct ForwardPass {
   const T* x;
   Weights<T> w;
   T* y;
-  WindowIndex* argmax;  // y's layout; null where nobody will ask (inference)
+  WindowIndex* argmax;       // y's layout; null where nobody will ask (inference)
+  const T* other = nullptr;  // the second input of a Join
 };
 
 /// What its backward pass reads and writes. dy comes in as dL/dy and may be overwritten; borders of dy and dx

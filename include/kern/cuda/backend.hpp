@@ -18,6 +18,7 @@
 #include "dense.cuh"
 #include "elementwise.cuh"
 #include "grid.cuh"
+#include "join.cuh"
 #include "memory.hpp"
 #include "norm.cuh"
 #include "pointwise.cuh"
@@ -78,6 +79,7 @@ class Backend {
   static std::size_t scratch_size(const Pointwise&, int) { return 0; }
   static std::size_t scratch_size(const Norm&, int) { return 0; }
   static std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
+  static std::size_t scratch_size(const Join&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements > scratch_.size()) scratch_ = allocate<T>(elements);
   }
@@ -263,6 +265,9 @@ class Backend {
     } else if constexpr (std::is_same_v<Stage, Pointwise>) {
       launch("pointwise_forward", pointwise_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n,
              p.x, p.y, chain, draw);
+    } else if constexpr (std::is_same_v<Stage, Join>) {
+      launch("join_forward", join_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n, p.x,
+             p.other, p.y, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Norm>) {
       const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, c.feature_step()};
       const auto all = ops::put_before(scaled, chain);
@@ -354,6 +359,18 @@ class Backend {
     const int n = s.count();
     launch("norm_backward", gpu::norm_backward<T, Under>, pointwise_grid(d.get(), n), where_, d.get(),
            s.first, n, x, state, dy, dx, below, by_block(at));
+  }
+
+  /// dx of a Join's input.
+  template <int Which, class D, class Under>
+  void join_backward(Slice s, D d, const T* x, const T* dy, T* dx, const Under& below, Draw at) {
+    const int n = s.count();
+    launch("join_backward", gpu::join_backward<Which, T, D, Under>, image_grid(d.get().input(Which), n),
+           where_, d, s.first, n, x, dy, dx, below, by_block(at));
+  }
+  /// to += from, an image a sample.
+  void add(Slice s, const StoredImage& d, const T* from, T* to) {
+    launch("add_images", add_images<T>, image_grid(d, s.count()), where_, d, s.count(), from, to);
   }
 
   /// All contractions' parts are added in one go, by finish_gather().

@@ -22,6 +22,7 @@ KERN_HOST_DEVICE constexpr Stored stored(const Pointwise& s) {
   return {s.c, s.cols, s.w, s.border_h, s.border_w};
 }
 KERN_HOST_DEVICE constexpr Stored stored(const Norm& s) { return {s.c, s.cols, s.w, s.border_h, s.border_w}; }
+KERN_HOST_DEVICE constexpr Stored stored(const Join& s) { return {s.c, s.cols, s.w, s.border_h, s.border_w}; }
 KERN_HOST_DEVICE constexpr Stored stored(const Dense& d) { return {d.co, d.cols, 1, 0, 0}; }
 KERN_HOST_DEVICE constexpr Stored stored(const SoftmaxRows& r) {
   return {r.c, r.cols, r.rows * r.pixels, 0, 0};

@@ -79,6 +79,10 @@ struct Costs {
   static Works forward(const SoftmaxRows& r, bool, bool, int n) {
     return {{"softmax_forward", rows_grid(n), bytes(n, r.in_size()), bytes(n, r.out_size())}};
   }
+  static Works forward(const Join& j, bool, bool, int n) {
+    return {{"join_forward", pointwise_grid(j, n), bytes(n, pixels(j.a) + pixels(j.b)),
+             bytes(n, pixels(j.output()))}};
+  }
 
   /// The last stage's own pointwise ops.
   static Works undo(int size, bool reads_output, int n) {
@@ -132,6 +136,16 @@ struct Costs {
     const double size = bytes(n, r.in_size());
     return {{"softmax_backward", rows_grid(n), size * (below.reads_output ? 3 : 2), size}};
   }
+  /// To a join's input.
+  static Works backward(const Join& j, int input, const Under& below, int n) {
+    const StoredImage& in = j.input(input);
+    return {{"join_backward", image_grid(in, n), bytes(n, pixels(in)) * (below.reads_output ? 2 : 1),
+             bytes(n, pixels(in))}};
+  }
+  /// The gradient of one that reads an image to those of others.
+  static Works add(const StoredImage& s, int n) {
+    return {{"add_images", image_grid(s, n), 2 * bytes(n, pixels(s)), bytes(n, pixels(s))}};
+  }
   /// Of these convolutions.
   static Works gather(const std::vector<Contraction>& all) {
     Works works;
@@ -168,6 +182,7 @@ struct Costs {
   static double weights(const D& d, bool bias) {
     return bytes(d.weight_size() + (bias ? d.cols : 0));
   }
+  static double pixels(const StoredImage& s) { return double(s.h) * s.w * s.cols; }
   /// Elements of a sample without the border, and those of the input that some output needs.
   static double outputs(const Contraction& c) { return double(c.out_h()) * c.out_w() * c.cols; }
   static double inputs(const Contraction& c) {

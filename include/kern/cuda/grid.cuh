@@ -70,11 +70,13 @@ Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
 inline Grid forward_grid(const Window& w, int n) {
   return items_grid(n, w.out_h(), w.out_w(), w.cols / vec_size);
 }
-/// pointwise_forward, pointwise_backward; of a Norm also norm_backward.
+/// pointwise_forward, pointwise_backward; of a Norm also norm_backward; join_forward.
 template <class Stage>
 Grid pointwise_grid(const Stage& s, int n) {
   return items_grid(n, s.h, s.w, s.cols / vec_size);
 }
+/// join_backward, add_images.
+inline Grid image_grid(const StoredImage& s, int n) { return items_grid(n, s.h, s.w, s.cols / vec_size); }
 /// A batch's statistics come in parts of so many samples.
 inline constexpr int most_norm_parts = 64;
 inline int norm_chunk(int n) { return ceil_div(n, most_norm_parts); }

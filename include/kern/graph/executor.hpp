@@ -246,38 +246,60 @@ class Executor {
   template <int I>
   void infer(Slice s, int worker) {
     auto& memory = inference_memory_;
-    const T* const x = I == 0 ? memory.input(worker, s.first) : memory.y(I - 1, worker, s.first);
-    backend_.forward(
-        s, S::template descriptor<I, Mode::inference>(inference_),
-        ForwardPass<T>{x, parameters_.template inference_weights<I>(), memory.y(I, worker, s.first), nullptr},
-        S::template chain<I, Mode::inference>(), Draw{});
+    constexpr nn::Reads from = S::inference.stage[I].reads;
+    ForwardPass<T> pass{memory.value(from.first, worker, s.first),
+                        parameters_.template inference_weights<I>(), memory.y(I, worker, s.first), nullptr};
+    if constexpr (from.second != nn::Reads::none) pass.other = memory.value(from.second, worker, s.first);
+    backend_.forward(s, S::template descriptor<I, Mode::inference>(inference_), pass,
+                     S::template chain<I, Mode::inference>(), Draw{});
   }
   template <int I>
   void forward(Slice s) {
-    const ForwardPass<T> pass{x<I>(s.first), parameters_.template weights<I>(), y<I>(s.first),
-                              training_memory_.argmax(I, s.first)};
+    ForwardPass<T> pass{x<I>(s.first), parameters_.template weights<I>(), y<I>(s.first),
+                        training_memory_.argmax(I, s.first)};
+    if constexpr (structure.stage[I].kind == Kind::join) pass.other = x<I, 1>(s.first);
     backend_.forward(s, descriptor<I>(), pass, S::template chain<I>(), draw_);
   }
   template <int I, bool InputGradient>
   void backward(Slice s, T* dw, T* db) {
-    const BackwardPass<T> pass{x<I>(s.first),
-                               parameters_.template weights<I>(),
-                               y<I>(s.first),
-                               training_memory_.argmax(I, s.first),
-                               training_memory_.dy(I, s.worker, s.first),
-                               dx<I, InputGradient>(s),
-                               dw,
-                               db};
-    backend_.template backward<(I > 0 || InputGradient)>(s, descriptor<I>(), pass, S::template chain<I>(),
-                                                         below<I>(), draw_);
+    if constexpr (structure.stage[I].kind == Kind::join) {
+      join_backward<I, InputGradient>(s);
+    } else {
+      write_dx<I, InputGradient>(s, [&](T* dx) {
+        const BackwardPass<T> pass{x<I>(s.first),
+                                   parameters_.template weights<I>(),
+                                   y<I>(s.first),
+                                   training_memory_.argmax(I, s.first),
+                                   training_memory_.dy(I, s.worker, s.first),
+                                   dx,
+                                   dw,
+                                   db};
+        backend_.template backward<has_dx<I, InputGradient>>(s, descriptor<I>(), pass, S::template chain<I>(),
+                                                             below<I>(), draw_);
+      });
+    }
   }
-  template <int I>
+  template <int I, bool InputGradient>
+  void join_backward(Slice s) {
+    T* const dy = training_memory_.dy(I, s.worker, s.first);
+    if constexpr (!Backend::takes_back_below)
+      backend_.undo(s, descriptor<I>(), y<I>(s.first), dy, S::template chain<I>(), draw_);
+    each_stage_down<2, 0>([&]<int Which>() {
+      if constexpr (has_dx<I, InputGradient, Which>)
+        write_dx<I, InputGradient, Which>(s, [&](T* dx) {
+          backend_.template join_backward<Which>(s, descriptor<I>(), x<I, Which>(s.first), dy, dx,
+                                                 below<I, Which>(), draw_);
+        });
+    });
+  }
+  template <int I, int Which = 0>
   auto below() const {
-    if constexpr (I == 0 || !Backend::takes_back_below)
+    constexpr int from = S::source(I, Which);
+    if constexpr (from < 0 || !Backend::takes_back_below)
       return NoBelow{};
     else
-      return Below<decltype(descriptor<I - 1>()), decltype(S::template fused_chain<I - 1>())>{
-          descriptor<I - 1>(), S::template fused_chain<I - 1>()};
+      return Below<decltype(descriptor<from>()), decltype(S::template fused_chain<from>())>{
+          descriptor<from>(), S::template fused_chain<from>()};
   }
 
   // Norms.
@@ -325,31 +347,38 @@ class Executor {
   }
   template <int I, bool InputGradient>
   void norm_backward(Slice s) {
-    if constexpr (I > 0 || InputGradient)
-      backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), parameters_.template norm_state<I>(),
-                             training_memory_.dy(I, s.worker, s.first), dx<I, InputGradient>(s), below<I>(),
-                             draw_);
+    if constexpr (has_dx<I, InputGradient>)
+      write_dx<I, InputGradient>(s, [&](T* dx) {
+        backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), parameters_.template norm_state<I>(),
+                               training_memory_.dy(I, s.worker, s.first), dx, below<I>(), draw_);
+      });
   }
 
   // What a stage reads and writes, from a sample on.
-  template <int I>
+  template <int I, int Which = 0>
   T* x(int sample) {
-    if constexpr (I == 0)
-      return training_memory_.input(sample);
-    else
-      return y<I - 1>(sample);
+    return training_memory_.value(S::source(I, Which), sample);
   }
   template <int I>
   T* y(int sample) {
     return training_memory_.y(I, sample);
   }
-  /// Null where nobody asks for it.
-  template <int I, bool InputGradient>
-  T* dx(Slice s) {
-    if constexpr (I > 0)
-      return training_memory_.dy(I - 1, s.worker, s.first);
-    else
-      return InputGradient ? training_memory_.input_gradient(s.first) : nullptr;
+  template <int I, bool InputGradient, int Which = 0>
+  static constexpr bool has_dx = S::source(I, Which) >= 0 || InputGradient;
+  /// write(dx); null where nobody asks for it. Where others have written theirs to the same output, it is
+  /// added: from the last that reads it to the first.
+  template <int I, bool InputGradient, int Which = 0, class F>
+  void write_dx(Slice s, F&& write) {
+    constexpr int from = S::source(I, Which);
+    if constexpr (!has_dx<I, InputGradient, Which>) {
+      write(static_cast<T*>(nullptr));
+    } else if constexpr (S::reads_last(I, Which)) {
+      write(training_memory_.gradient(from, s));
+    } else {
+      T* const more = training_memory_.more_gradient(s);
+      write(more);
+      backend_.add(s, plan_.image(from), more, training_memory_.gradient(from, s));
+    }
   }
 
   [[gnu::cold]] void reserve_training(int n) {

@@ -37,6 +37,10 @@ constexpr const char* boundary_text(Boundary b) {
       return "the next op needs its input for its derivative";
     case Boundary::output_hidden:
       return "the next op hides the output that an op before it needs for its derivative";
+    case Boundary::shared:
+      return "more than one layer reads it";
+    case Boundary::joined:
+      return "the next layer joins it with another branch";
   }
   return "";
 }
@@ -55,6 +59,8 @@ constexpr const char* kind_text(const Stage& s) {
       return "normalisation";
     case Kind::softmax:
       return s.rows.log ? "log-softmax" : "softmax";
+    case Kind::join:
+      return s.joining == join_sum ? "sum" : "concatenation";
   }
   return "";
 }
@@ -64,9 +70,12 @@ template <class Net, class P>
 std::string stage_head(const P& p, int i) {
   const Stage& s = p.stage[std::size_t(i)];
   const auto texts = detail::LayerTexts<nn::flat_layers<Net>>::make(nn::layer_paths<Net>);
-  const Dims in = s.anchor == 0 || i == 0 ? p.input : p.dims[std::size_t(s.first - 1)];
-  std::string out = text("\nstage ", i, ": ", kind_text(s), "  ", dims_text(in), " -> ",
-                         dims_text(p.dims[std::size_t(s.last - 1)]), "\n");
+  const nn::Reads& from = nn::layer_reads<Net>[std::size_t(s.first)];
+  const auto dims = [&](int layer) { return layer < 0 ? p.input : p.dims[std::size_t(layer)]; };
+  std::string out = text("\nstage ", i, ": ", s.is_copy() ? "copy" : kind_text(s), "  ",
+                         dims_text(i == 0 ? p.input : dims(from.first)),
+                         from.second == nn::Reads::none ? "" : " and " + dims_text(dims(from.second)), " -> ",
+                         dims_text(dims(s.is_copy() ? from.first : s.last - 1)), "\n");
   for (int l = s.first; l < s.last; ++l)
     out += text("    ", texts[std::size_t(l)].path, ": ", texts[std::size_t(l)].repr, "\n");
   return out;
@@ -84,7 +93,7 @@ std::string explain() {
   double moved = 0;
   for (int i = 0; i < p.stages; ++i) {
     const graph::Stage& s = p.stage[std::size_t(i)];
-    const double read = double(s.in_size()) * sizeof(T), written = double(s.out_size()) * sizeof(T);
+    const double read = double(p.in_size(i)) * sizeof(T), written = double(s.out_size()) * sizeof(T);
     moved += read + written;
     out += graph::stage_head<Net>(p, i);
     out += text("  FLOPs ", graph::in_units(2 * double(s.multiply_adds())), ", reads ", graph::in_units(read),

@@ -41,7 +41,7 @@ inline constexpr auto flop_count = graph::fact<Net, In, host::Backend<float>>([]
 template <class Net, class In, class Device = Host, class T = float>
 inline constexpr auto workspace_bytes =
     graph::fact<Net, In, typename Device::template Backend<T>>([](const auto& p) {
-      return (std::size_t(p.input_size()) + p.activations + p.activations - p.inner) * sizeof(T) +
+      return (std::size_t(p.input_size()) + p.activations + p.outer_gradients) * sizeof(T) +
              p.indices * sizeof(WindowIndex);
     });
 

@@ -8,7 +8,7 @@
 
 #include "../core/simd.hpp"
 #include "../ops/chain.hpp"
-#include "plan.hpp"
+#include "order.hpp"
 
 namespace kern::graph {
 
@@ -22,11 +22,17 @@ struct LayerTraits {
   std::size_t parameters;  // elements
   bool has_bias;
   nn::NormRates rates{};
+  nn::Rule (*joins)(Dims, Dims) = nullptr;  // of a join, instead of the rule
+  Joining joining = join_sum;
 };
 
 template <class L>
 constexpr LayerTraits traits_of() {
-  LayerTraits t{L::lowers_to, &L::rule, true, {}, {}, 0, L::parameters.size() > 1};
+  LayerTraits t{L::lowers_to, nullptr, true, {}, {}, 0, L::parameters.size() > 1};
+  if constexpr (L::lowers_to == nn::Lowering::join)
+    t.joins = &L::rule, t.joining = L::joining;
+  else
+    t.rule = &L::rule;
   for (const nn::Parameter& p : L::parameters) t.parameters += p.size();
   if constexpr (L::lowers_to == nn::Lowering::pointwise) {
     using Op = decltype(L::template op<false>(0));
@@ -43,19 +49,29 @@ namespace detail {
 template <int N>
 class Folder {
  public:
-  constexpr Folder(Dims in, Layout layout, Mode mode)
-      : layout_(layout), mode_(mode), d_(in), image_(!in.flat) {
+  using Layers = std::array<LayerTraits, std::size_t(N)>;
+  using Wiring = std::array<nn::Reads, std::size_t(N)>;
+
+  constexpr Folder(Dims in, Layout layout, Mode mode, const Layers& layers, const Wiring& reads)
+      : layout_(layout), mode_(mode), layers_(layers), reads_(reads), d_(in), image_(!in.flat) {
     plan_.input = in;
+    for (const nn::Reads& r : reads)
+      for (const int i : {r.first, r.second})
+        if (i != nn::Reads::none) ++readers_[std::size_t(i + 1)];
+    for (const int n : readers_) branched_ = branched_ || n > 1;
   }
 
-  constexpr Plan<N> fold(const std::array<LayerTraits, std::size_t(N)>& layers, bool checked) {
+  constexpr Plan<N> fold(bool checked) {
     if (checked && too_large(0, size_of(d_, round_up(std::min(d_.c, most), layout_.channel_multiple))))
       return plan_;
-    cols_ = reads_unpadded(layers) ? d_.c : round_up(d_.c, layout_.channel_multiple);
+    cols_ = reads_unpadded() ? d_.c : round_up(d_.c, layout_.channel_multiple);
     plan_.input_cols = cols_;
+    share(nn::Reads::input);
     for (int i = 0; i < N; ++i) {
-      const LayerTraits& l = layers[std::size_t(i)];
-      const nn::Rule r = l.rule(d_);
+      const LayerTraits& l = layers_[std::size_t(i)];
+      const nn::Reads& from = reads_[std::size_t(i)];
+      if (branched_) take_value(from.first);
+      const nn::Rule r = is_join(l) ? l.joins(d_, values_[std::size_t(from.second + 1)].d) : l.rule(d_);
       if (checked && r.fault.kind != Mismatch::none) {
         plan_.fault = r.fault;
         plan_.fault.layer = i;
@@ -65,9 +81,11 @@ class Folder {
       add(i, l, r);
       plan_.parameters += l.parameters;
       plan_.dims[std::size_t(i)] = d_ = r.out;
-      if (plan_.stages) current().last = i + 1, current().flat = r.out.flat;
+      if (open_) current().last = i + 1, current().flat = r.out.flat;
+      share(i);
     }
     if (!plan_.stages) pointwise_stage(N - 1, Boundary::output), current().flat = d_.flat;
+    if (branched_) dense_last(plan_);
     place();
     return plan_;
   }
@@ -93,13 +111,73 @@ class Folder {
     plan_.fault = {Mismatch::too_large, layer, int(most / million), int(std::min(elements / million, 2e9))};
     return true;
   }
+  // Not by its function: where behaviour is checked, whether that is null is no constant for g++.
+  static constexpr bool is_join(const LayerTraits& l) { return l.lowers_to == nn::Lowering::join; }
   constexpr Stage& current() { return plan_.stage[std::size_t(plan_.stages - 1)]; }
 
-  static constexpr bool reads_unpadded(const std::array<LayerTraits, std::size_t(N)>& layers) {
-    for (const LayerTraits& l : layers)
-      if (l.lowers_to != nn::Lowering::view)
-        return l.lowers_to == nn::Lowering::contraction || l.lowers_to == nn::Lowering::dense;
+  /// It is one convolution or linear layer that reads the input.
+  constexpr bool reads_unpadded() const {
+    for (int i = 0; i < N && readers_[std::size_t(i)] == 1; ++i) {
+      const nn::Lowering l = layers_[std::size_t(i)].lowers_to;
+      if (l != nn::Lowering::view) return l == nn::Lowering::contraction || l == nn::Lowering::dense;
+    }
     return false;
+  }
+
+  // Branches. A value is a layer's output, or the net's input.
+  struct Value {
+    Dims d{};
+    int cols = 0, stage = nn::Reads::input;
+    bool image = false, open = false, shared = false;
+  };
+  /// The one at hand; it becomes that of a layer.
+  constexpr Value value() const { return {d_, cols_, stage_, image_, open_, shared_}; }
+  constexpr void take_value(int layer) {
+    const Value& v = values_[std::size_t(layer + 1)];
+    d_ = v.d, cols_ = v.cols, stage_ = v.stage, image_ = v.image, open_ = v.open, shared_ = v.shared;
+  }
+  /// The value at hand is that of a layer. What more than one reads is kept as it is: nothing joins its
+  /// stage.
+  constexpr void share(int layer) {
+    if (!branched_) return;
+    if (!shared_ && readers_[std::size_t(layer + 1)] > 1) {
+      set_border(common_padding(layer));
+      shared_ = true, open_ = false;
+    }
+    values_[std::size_t(layer + 1)] = value();
+  }
+  /// Of those that read a value, if all want the same; else 0. A join takes any.
+  constexpr Size2 common_padding(int layer) const {
+    std::array<bool, std::size_t(N + 1)> same{};
+    same[std::size_t(layer + 1)] = true;
+    bool any = false;
+    Size2 all{0, 0};
+    for (int i = layer + 1; i < N; ++i) {
+      const LayerTraits& l = layers_[std::size_t(i)];
+      if (is_join(l) || !same[std::size_t(reads_[std::size_t(i)].first + 1)]) continue;
+      if (l.lowers_to == nn::Lowering::view) {
+        same[std::size_t(i + 1)] = true;
+        continue;
+      }
+      const Size2 wants = l.lowers_to == nn::Lowering::contraction ? l.rule(d_).padding : Size2{0, 0};
+      if (any && wants != all) return {0, 0};
+      any = true, all = wants;
+    }
+    return all;
+  }
+  /// Its stage ends there.
+  constexpr void ends(const Value& v, Boundary why) {
+    if (v.stage >= 0) plan_.stage[std::size_t(v.stage)].boundary = v.shared ? Boundary::shared : why;
+  }
+  constexpr void join(int i, const LayerTraits& l, const nn::Rule& r) {
+    const Value& b = values_[std::size_t(reads_[std::size_t(i)].second + 1)];
+    begin(Kind::join, i, Boundary::joined);
+    ends(b, Boundary::joined);
+    current().reads.second = b.stage;
+    cols_ = round_up(r.out.c, layout_.channel_multiple);
+    image_ = image_ || b.image;
+    current().pointwise = {r.out.h, r.out.w, r.out.c, cols_, 0, 0};
+    current().joining = l.joining;
   }
 
   constexpr void add(int i, const LayerTraits& l, const nn::Rule& r) {
@@ -116,14 +194,19 @@ class Folder {
         return softmax(i, r.logarithm);
       case nn::Lowering::norm:
         return norm(i, l);
+      case nn::Lowering::join:
+        return join(i, l, r);
       case nn::Lowering::view:
         return;
     }
   }
   constexpr void begin(Kind kind, int layer, Boundary why) {
-    if (plan_.stages) current().boundary = why;
-    Stage& s = plan_.stage[std::size_t(plan_.stages++)];
+    ends(value(), why);
+    Stage& s = plan_.stage[std::size_t(plan_.stages)];
     s.kind = kind;
+    s.reads.first = stage_;
+    stage_ = plan_.stages++;
+    open_ = true, shared_ = false;
     s.anchor = s.first = layer;
     s.last = layer + 1;
     s.stored_in = cols_;
@@ -158,24 +241,33 @@ class Folder {
   }
   /// What stands before a convolution keeps a border of zeros for its padding.
   constexpr void border(int i, Size2 padding) {
-    if (padding == Size2{0, 0}) return;
-    if (!plan_.stages) {
+    if (shared_) {
+      const StoredImage s = plan_.image(stage_);
+      if (padding == Size2{s.border_h, s.border_w}) return;
+    } else if (padding == Size2{0, 0}) {
+      return;
+    }
+    // A softmax writes no border, and what is shared has that of others: a copy has it.
+    if (shared_ || (stage_ >= 0 && current().kind == Kind::softmax)) {
+      pointwise_stage(i, Boundary::after_softmax);
+      current().last = i;
+    }
+    set_border(padding);
+  }
+  /// Of the value at hand; a softmax has none.
+  constexpr void set_border(Size2 padding) {
+    if (stage_ < 0) {
       plan_.input_border_h = padding.h, plan_.input_border_w = padding.w;
       return;
     }
-    if (current().kind == Kind::softmax) {  // it writes no border: a copy does
-      const int last = current().last;
-      pointwise_stage(i, Boundary::after_softmax);
-      current().last = last;
-    }
-    Stage& s = current();
+    Stage& s = plan_.stage[std::size_t(stage_)];
     if (s.kind == Kind::contraction)
       s.contraction.border_h = padding.h, s.contraction.border_w = padding.w;
     else if (s.kind == Kind::window)
       s.window.border_h = padding.h, s.window.border_w = padding.w;
     else if (s.kind == Kind::norm)
       s.norm.border_h = padding.h, s.norm.border_w = padding.w;
-    else
+    else if (s.kind != Kind::softmax)
       s.pointwise.border_h = padding.h, s.pointwise.border_w = padding.w;
   }
   constexpr void dense(int i, const LayerTraits& l, const nn::Rule& r) {
@@ -192,7 +284,7 @@ class Folder {
   }
   constexpr void window(int i, const nn::Rule& r) {
     Boundary why = Boundary::output;
-    if (plan_.stages) {
+    if (open_) {
       Stage& s = current();
       if (s.kind == Kind::softmax)
         why = Boundary::after_softmax;
@@ -218,8 +310,8 @@ class Folder {
     current().indexed = r.pooling == pool_max;
   }
   constexpr void pointwise(int i, const LayerTraits& l) {
-    if (!plan_.stages)
-      pointwise_stage(i, Boundary::output);
+    if (!open_)
+      pointwise_stage(i, Boundary::shared);
     else if (current().kind == Kind::softmax)
       pointwise_stage(i, Boundary::after_softmax);
     else if (goes_back_from_output() && l.needs == ops::Needs::input)
@@ -236,7 +328,7 @@ class Folder {
   }
   constexpr void norm(int i, const LayerTraits& l) {
     const bool each_pixel = d_.flat && image_;
-    if (mode_ == Mode::inference && plan_.stages && current().has_product() && !ops_ && !each_pixel &&
+    if (mode_ == Mode::inference && open_ && current().has_product() && !ops_ && !each_pixel &&
         current().folded < 0 && !(current().kind == Kind::contraction && current().contraction.pooled())) {
       current().folded = i;
     } else {
@@ -262,13 +354,12 @@ class Folder {
     if (plan_.stages > 1 && current().kind == Kind::softmax) --plan_.chunked;
     for (int i = plan_.stages - 1; i >= 0; --i)
       if (plan_.stage[std::size_t(i)].kind == Kind::dense) plan_.chunked = i;
+    find_inner(plan_, mode_);
     for (int i = 0; i < plan_.stages; ++i) {
       Stage& s = plan_.stage[std::size_t(i)];
-      s.y = plan_.activations;
-      plan_.activations += std::size_t(s.out_size());
-      if (i + 1 < plan_.chunked) plan_.inner = plan_.activations;
-      // A norm's gradient waits for that of the whole batch.
-      s.inner_dy = i + 1 < plan_.chunked && s.kind != Kind::norm;
+      std::size_t& outputs = s.inner_y ? plan_.inner : plan_.activations;
+      s.y = outputs;
+      outputs += std::size_t(s.out_size());
       std::size_t& gradients = s.inner_dy ? plan_.inner_gradients : plan_.outer_gradients;
       s.dy = gradients;
       gradients += std::size_t(s.out_size());
@@ -290,8 +381,17 @@ class Folder {
   Plan<N> plan_{};
   Layout layout_;
   Mode mode_;
+  const Layers& layers_;
+  const Wiring& reads_;
+  std::array<int, std::size_t(N + 1)> readers_{};  // of each value, the input's first
+  std::array<Value, std::size_t(N + 1)> values_{};
+  bool branched_ = false;
+  // The value at hand: what the next layer reads.
   Dims d_;
-  bool image_;  // no linear layer yet: what is flat has the pixels of an image
+  int stage_ = nn::Reads::input;  // whose output it is
+  bool open_ = false;             // the next layer may join that stage, which is the last so far
+  bool shared_ = false;           // more than one layer reads it
+  bool image_;                    // no linear layer yet: what is flat has the pixels of an image
   int cols_ = 0;
   bool ops_ = false;  // these of the current stage's chain: it has any
   bool monotone_ = true;
@@ -312,7 +412,9 @@ template <class Net>
 constexpr auto make_plan(Dims in, Layout layout, bool checked = true, Mode mode = Mode::training) {
   constexpr int n = nn::layer_count<Net>;
   static_assert(n > 0, "a net has at least one layer");
-  return detail::Folder<n>(in, layout, mode).fold(detail::Traits<nn::flat_layers<Net>>::value, checked);
+  return detail::Folder<n>(in, layout, mode, detail::Traits<nn::flat_layers<Net>>::value,
+                           nn::layer_reads<Net>)
+      .fold(checked);
 }
 
 /// How Backend wants things laid out.

@@ -41,7 +41,7 @@ class Launches {
     for (int i = 0; i < trained; ++i) {
       const Stage& s = p_.stage[std::size_t(i)];
       with_numbers(
-          s, [&](const auto& d) { add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n)); });
+          i, [&](const auto& d) { add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n)); });
     }
     add(Part::loss, -1, Costs::loss(p_.dims[std::size_t(p_.stage[trained - 1].last - 1)].size(), n));
     if (has_ops(trained - 1))
@@ -50,12 +50,20 @@ class Launches {
     std::vector<Contraction> gathered;
     for (int i = trained - 1; i >= 0; --i) {
       const Stage& s = p_.stage[std::size_t(i)];
-      typename Costs::Under under{};
-      if (i > 0)
-        with_numbers(p_.stage[std::size_t(i - 1)],
-                     [&](const auto& d) { under = Costs::under(d, reads_output(i - 1)); });
-      with_numbers(
-          s, [&](const auto& d) { add(Part::backward, i, Costs::backward(d, s.has_bias, i > 0, under, n)); });
+      for (int input = s.kind == Kind::join; input >= 0; --input) {
+        const int from = p_.source(i, input);
+        typename Costs::Under under{};
+        if (from >= 0)
+          with_numbers(from, [&](const auto& d) { under = Costs::under(d, reads_output(from)); });
+        if (s.kind != Kind::join)
+          with_numbers(i, [&](const auto& d) {
+            if constexpr (!std::is_same_v<decltype(d), const Join&>)
+              add(Part::backward, i, Costs::backward(d, s.has_bias, from >= 0, under, n));
+          });
+        else if (from >= 0)
+          add(Part::backward, i, Costs::backward(p_.join(i), input, under, n));
+        if (from >= 0 && !p_.reads_last(i, input)) add(Part::backward, i, Costs::add(p_.image(from), n));
+      }
       if (s.kind == Kind::contraction) gathered.insert(gathered.begin(), s.contraction);
     }
     add(Part::gather, -1, Costs::gather(gathered));
@@ -68,7 +76,8 @@ class Launches {
 
  private:
   template <class F>
-  static void with_numbers(const Stage& s, F f) {
+  static void with_numbers(int stage, F f) {
+    const Stage& s = p_.stage[std::size_t(stage)];
     switch (s.kind) {
       case Kind::contraction:
         return f(s.contraction);
@@ -82,6 +91,8 @@ class Launches {
         return f(s.norm);
       case Kind::softmax:
         return f(s.rows);
+      case Kind::join:
+        return f(p_.join(stage));
     }
   }
   static bool any_op(int stage, bool (*is)(const LayerTraits&)) {

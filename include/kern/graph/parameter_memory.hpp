@@ -2,7 +2,6 @@
 // backend's stages read.
 #pragma once
 #include <cstddef>
-#include <utility>
 
 #include "../core/memory.hpp"
 #include "../ops/batch_norm.hpp"

@@ -33,7 +33,7 @@ struct Input {
 
 namespace graph {
 
-enum class Kind { contraction, dense, window, pointwise, norm, softmax };
+enum class Kind { contraction, dense, window, pointwise, norm, softmax, join };
 
 /// Why a stage's output goes through memory instead of into the next stage's registers.
 enum class Boundary {
@@ -50,19 +50,23 @@ enum class Boundary {
   after_softmax,      // the next comes behind a softmax
   input_needed,       // the next op needs its input for its derivative
   output_hidden,      // the next op would hide an output that an op before it needs for its derivative
+  shared,             // more than one layer reads it
+  joined,             // the next adds it to, or puts it behind, the output of another branch
 };
 
 /// What runs at once: the layers [first, last), its own work that of layer `anchor`.
 struct Stage {
   Kind kind = Kind::contraction;
   int anchor = 0, first = 0, last = 0;
+  nn::Reads reads{};  // the stages whose outputs it reads
   Boundary boundary = Boundary::output;
   bool flat = false;  // its output is flat
   bool has_bias = false;
   Contraction contraction{};  // by kind, one of these
   Dense dense{};
   Window window{};
-  Pointwise pointwise{};
+  Pointwise pointwise{};  // of a join its output: see Plan::join()
+  Joining joining = join_sum;
   Norm norm{};
   SoftmaxRows rows{};
   nn::NormRates rates{};  // of a norm
@@ -76,25 +80,19 @@ struct Stage {
       0;                // of a norm, folded or not: its running mean among all buffers, its variance behind
   bool affine = false;  // that norm has a weight and a bias
   std::size_t y = 0, argmax = 0;  // where its output lies in a sample's activations
+  bool inner_y = false;           // in inference, among the inner ones
   std::size_t dy = 0;             // where the gradient of that lies: among the inner ones, or the outer ones
   bool inner_dy = false;
   bool indexed = false;  // it has an argmax
 
-  constexpr int in_size() const {
-    return kind == Kind::contraction ? contraction.in_size()
-           : kind == Kind::dense     ? dense.in_size()
-           : kind == Kind::window    ? window.in_size()
-           : kind == Kind::pointwise ? pointwise.in_size()
-           : kind == Kind::norm      ? norm.in_size()
-                                     : rows.in_size();
-  }
   constexpr int out_size() const {
     return kind == Kind::contraction ? contraction.out_size()
            : kind == Kind::dense     ? dense.out_size()
            : kind == Kind::window    ? window.out_size()
            : kind == Kind::pointwise ? pointwise.out_size()
            : kind == Kind::norm      ? norm.out_size()
-                                     : rows.out_size();
+           : kind == Kind::softmax   ? rows.out_size()
+                                     : pointwise.out_size();
   }
   /// Channels of the output as stored.
   constexpr int cols() const {
@@ -103,15 +101,12 @@ struct Stage {
            : kind == Kind::window    ? window.cols
            : kind == Kind::pointwise ? pointwise.cols
            : kind == Kind::norm      ? norm.cols
-                                     : rows.cols;
+           : kind == Kind::softmax   ? rows.cols
+                                     : pointwise.cols;
   }
-  /// Channel k of a sample's output at (y, x) stands at origin + y * pitch + x * cols() + k.
-  struct Image {
-    int channels, h, w, origin, pitch;
-  };
-  constexpr Image image() const {
+  constexpr StoredImage image() const {
     const auto of = [](const auto& d, int channels) {
-      return Image{channels, d.out_h(), d.out_w(), d.out_origin(), d.out_pitch()};
+      return StoredImage{channels, d.out_h(), d.out_w(), d.cols, d.border_h, d.border_w};
     };
     switch (kind) {
       case Kind::contraction:
@@ -119,16 +114,19 @@ struct Stage {
       case Kind::window:
         return of(window, window.c);
       case Kind::pointwise:
+      case Kind::join:
         return of(pointwise, pointwise.c);
       case Kind::norm:
         return of(norm, norm.c);
       case Kind::dense:
-        return {dense.co, 1, 1, 0, 0};
+        return {dense.co, 1, 1, dense.cols, 0, 0};
       case Kind::softmax:
-        return {rows.c, 1, rows.rows * rows.pixels, 0, 0};
+        return {rows.c, 1, rows.rows * rows.pixels, rows.cols, 0, 0};
     }
     return {};
   }
+  /// It has no layer: it stands before one that wants its input with another border.
+  constexpr bool is_copy() const { return first == last; }
   /// It multiplies by a weight that a backend prepares; it has parameters of any kind.
   constexpr bool has_product() const { return kind == Kind::contraction || kind == Kind::dense; }
   constexpr bool has_parameters() const { return has_product() || (kind == Kind::norm && affine); }
@@ -168,9 +166,10 @@ struct Plan {
   std::size_t buffers = 0;     // elements that norms keep beside the parameters
   std::size_t parameters = 0;  // as PyTorch counts them
   std::size_t stored = 0;      // elements, with padding
-  std::size_t inner = 0;       // elements a sample of outputs that only the same few samples read
-  std::size_t inner_gradients = 0, outer_gradients = 0;  // of gradients, likewise, and of all others
-  std::size_t activations = 0, indices = 0;              // elements a sample, all stages
+  bool late_input = false;     // a later one reads the net's input, too
+  std::size_t inner = 0;  // elements a sample of outputs that only the same few samples read: in inference
+  std::size_t activations = 0, indices = 0;              // of all others
+  std::size_t inner_gradients = 0, outer_gradients = 0;  // of gradients, likewise
   Fault fault{};
 
   /// How a sample of the input is stored.
@@ -178,6 +177,43 @@ struct Plan {
     return {input.c, input.h, input.w, input_cols, input_border_h, input_border_w};
   }
   constexpr int input_size() const { return entry().stored_size(); }
+
+  /// The stage that gives input number `which` of stage i, or one of nn::Reads' numbers.
+  constexpr int source(int i, int which) const {
+    const nn::Reads& r = stage[std::size_t(i)].reads;
+    return which == 0 ? r.first : r.second;
+  }
+  /// No later stage reads that, nor this one as a later input: on the way back it is the first to know of it.
+  constexpr bool reads_last(int i, int which) const {
+    for (int j = i; j < stages; ++j)
+      for (int k = j == i ? which + 1 : 0; k < 2; ++k)
+        if (source(j, k) == source(i, which)) return false;
+    return true;
+  }
+  /// How that is stored: a stage's output, or the net's input.
+  constexpr StoredImage image(int from) const {
+    if (from >= 0) return stage[std::size_t(from)].image();
+    return {input.c, input.h, input.w, input_cols, input_border_h, input_border_w};
+  }
+  /// Elements a sample that stage i reads, as they are stored.
+  constexpr int in_size(int i) const {
+    const nn::Reads& r = stage[std::size_t(i)].reads;
+    return image(r.first).size() + (r.second == nn::Reads::none ? 0 : image(r.second).size());
+  }
+  /// Stage i, which is a join.
+  constexpr Join join(int i) const {
+    const Stage& s = stage[std::size_t(i)];
+    const Pointwise& y = s.pointwise;
+    return {y.h,
+            y.w,
+            y.c,
+            y.cols,
+            y.border_h,
+            y.border_w,
+            s.joining,
+            image(s.reads.first),
+            image(s.reads.second)};
+  }
   constexpr Dims output() const { return dims[std::size_t(N - 1)]; }
   /// Stages that run in training: a log-softmax over all outputs at the end is part of a loss that skips it.
   /// (One over the channels at each place of an image is not.)

@@ -45,6 +45,13 @@ class TrainingMemory {
     if constexpr (S::normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
     partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
                                               partial_size_);
+    if constexpr (S::branched) {
+      more_size_ = std::size_t(plan_.input_size());
+      for (int i = 0; i < S::stages; ++i)
+        more_size_ = std::max(more_size_, std::size_t(plan_.stage[std::size_t(i)].out_size()));
+      more_dy_ = backend_.template allocate<T>(
+          std::max(count, std::size_t(backend_.threads()) * std::size_t(chunk(n))) * more_size_);
+    }
     dx_ = Memory<T>();
     return true;
   }
@@ -59,6 +66,15 @@ class TrainingMemory {
   T* input(int sample) { return x_.data() + std::size_t(sample) * std::size_t(plan_.input_size()); }
   T* input_gradient(int sample) { return dx_.data() + std::size_t(sample) * std::size_t(plan_.input_size()); }
   const T* input_gradient() const { return dx_.data(); }
+  /// A stage's output, or the net's input, and its gradient.
+  T* value(int stage, int sample) { return stage < 0 ? input(sample) : y(stage, sample); }
+  T* gradient(int stage, Slice s) {
+    return stage < 0 ? input_gradient(s.first) : dy(stage, s.worker, s.first);
+  }
+  /// Room for a slice's share of such a gradient, until it is added.
+  T* more_gradient(Slice s) {
+    return more_dy_.data() + (s.worker < 0 ? 0 : std::size_t(s.worker) * std::size_t(chunk()) * more_size_);
+  }
   /// Of a stage.
   T* y(int stage, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
@@ -98,8 +114,8 @@ class TrainingMemory {
   const PlanType& plan_;
   Backend& backend_;
   int chunk_ = 4, capacity_ = 0;
-  std::size_t partial_at_[S::chunked > 0 ? S::chunked : 1]{}, partial_size_ = 0;
-  Memory<T> x_, y_, dy_, inner_dy_, dx_, partials_, norm_parts_;
+  std::size_t partial_at_[S::chunked > 0 ? S::chunked : 1]{}, partial_size_ = 0, more_size_ = 0;
+  Memory<T> x_, y_, dy_, inner_dy_, more_dy_, dx_, partials_, norm_parts_;
   Memory<WindowIndex> argmax_;
 };
 
@@ -117,26 +133,28 @@ class InferenceMemory {
   int chunk() const { return chunk(capacity_); }
   [[gnu::cold]] bool reserve(int n) {
     if (n <= capacity_) return false;
-    const std::size_t slots = std::size_t(std::max(inner_samples(n), S::inference.chunked == 0 ? n : 0));
+    const std::size_t slots = std::size_t(std::max(inner_samples(n), S::inference.late_input ? n : 0));
     x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
     inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * plan_.inner);
-    outer_y_ = backend_.template allocate<T>(std::size_t(n) * (plan_.activations - plan_.inner));
+    outer_y_ = backend_.template allocate<T>(std::size_t(n) * plan_.activations);
     return true;
   }
   void reserved(int n) { capacity_ = n; }
 
-  /// The net's input for a slice.
+  /// A stage's output, or the net's input.
+  T* value(int stage, int worker, int sample) {
+    return stage < 0 ? input(worker, sample) : y(stage, worker, sample);
+  }
   T* input(int worker, int sample) {
-    const int at = S::inference.chunked == 0 ? sample : worker * chunk();
+    const int at = S::inference.late_input ? sample : worker * chunk();
     return x_.data() + std::size_t(at) * std::size_t(plan_.input_size());
   }
   T* y(int stage, int worker, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
-    if (stage + 1 < S::inference.chunked)
+    if (s.inner_y)
       return inner_y_.data() + std::size_t(inner_samples(capacity_)) * s.y +
              std::size_t(worker * chunk()) * std::size_t(s.out_size());
-    return outer_y_.data() + std::size_t(capacity_) * (s.y - plan_.inner) +
-           std::size_t(sample) * std::size_t(s.out_size());
+    return outer_y_.data() + std::size_t(capacity_) * s.y + std::size_t(sample) * std::size_t(s.out_size());
   }
 
  private:

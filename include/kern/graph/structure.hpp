@@ -46,9 +46,10 @@ struct Structure {
   static constexpr const PlanType& structure_of() {
     return M == Mode::training ? training : inference;
   }
-  /// Stage I's numbers as a value.
-  template <int I, Mode M, class Stage>
-  static constexpr auto numbers_of(const Stage& s) {
+  /// Stage I's numbers in a plan, as a value.
+  template <int I, Mode M = Mode::training>
+  static constexpr auto numbers(const PlanType& plan) {
+    const Stage& s = plan.stage[I];
     constexpr Kind kind = structure_of<M>().stage[I].kind;
     if constexpr (kind == Kind::contraction)
       return s.contraction;
@@ -60,15 +61,17 @@ struct Structure {
       return s.pointwise;
     else if constexpr (kind == Kind::norm)
       return s.norm;
-    else
+    else if constexpr (kind == Kind::softmax)
       return s.rows;
+    else
+      return plan.join(I);
   }
   /// What an erased stage still knows: a fused pool's window, for that decides which registers a tile has,
   /// and what kind of pooling it is.
   template <int I, Mode M>
   static constexpr auto known_numbers() {
     constexpr Stage stage = structure_of<M>().stage[I];
-    constexpr auto all = numbers_of<I, M>(stage);
+    constexpr auto all = numbers<I, M>(structure_of<M>());
     if constexpr (!Erased) {
       return all;
     } else {
@@ -76,14 +79,11 @@ struct Structure {
       if constexpr (stage.kind == Kind::contraction) few.pool_h = all.pool_h, few.pool_w = all.pool_w;
       if constexpr (stage.kind == Kind::window) few.pooling = all.pooling;
       if constexpr (stage.kind == Kind::norm) few.each_pixel = all.each_pixel;
+      if constexpr (stage.kind == Kind::join) few.joining = all.joining;
       return few;
     }
   }
-  /// Stage I's numbers in a plan, as a value and as a backend is told them.
-  template <int I, Mode M = Mode::training>
-  static constexpr auto numbers(const PlanType& plan) {
-    return numbers_of<I, M>(plan.stage[I]);
-  }
+  /// The same as a backend is told them.
   template <int I, Mode M = Mode::training>
   static auto descriptor(const PlanType& plan) {
     return Known<known_numbers<I, M>()>(numbers<I, M>(plan));
@@ -101,8 +101,7 @@ struct Structure {
   static constexpr auto op_of() {
     using L = std::tuple_element_t<std::size_t(Layer), nn::flat_layers<Net>>;
     if constexpr (L::lowers_to == nn::Lowering::pointwise) {
-      constexpr bool flat =
-          Layer == 0 ? training.input.flat : training.dims[std::size_t(Layer > 0 ? Layer - 1 : 0)].flat;
+      constexpr bool flat = training.dims[std::size_t(Layer)].flat;  // as its input
       return std::tuple{L::template op<flat>(std::uint32_t(Layer))};
     } else {
       return std::tuple<>{};
@@ -118,6 +117,17 @@ struct Structure {
     else
       return chain<I>();
   }
+
+  /// Input number `input` of stage i: see Plan.
+  static constexpr int source(int i, int input) { return training.source(i, input); }
+  static constexpr bool reads_last(int i, int input) { return training.reads_last(i, input); }
+  /// Some output, or the net's input, is read more than once.
+  static constexpr bool branched = [] {
+    for (int i = 0; i < stages; ++i)
+      for (const int which : {0, 1})
+        if (source(i, which) != nn::Reads::none && !reads_last(i, which)) return true;
+    return false;
+  }();
 
   // Norms.
   static constexpr bool is_norm(int stage) {

@@ -13,6 +13,7 @@
 #include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
+#include "join.hpp"
 #include "norm.hpp"
 #include "own_memory.hpp"
 #include "pointwise.hpp"
@@ -66,6 +67,7 @@ class Backend : public OwnMemory<T> {
   static constexpr std::size_t scratch_size(const Pointwise&, int) { return 0; }
   static constexpr std::size_t scratch_size(const Norm&, int) { return 0; }
   static constexpr std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
+  static constexpr std::size_t scratch_size(const Join&, int) { return 0; }
   void reserve(std::size_t elements) {
     if (elements <= scratch_elements_) return;
     const std::size_t line = alignment / sizeof(T);
@@ -233,6 +235,13 @@ class Backend : public OwnMemory<T> {
         pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                           p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
       });
+    } else if constexpr (std::is_same_v<Stage, Join>) {
+      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+        const Join c = d.get();
+        join_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.a.size(),
+                     p.other + std::ptrdiff_t(sample) * c.b.size(),
+                     p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
     } else if constexpr (std::is_same_v<Stage, Norm>) {
       const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, d.get().feature_step()};
       output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
@@ -315,6 +324,34 @@ class Backend : public OwnMemory<T> {
           ops::softmax_backward(c, p.y + at, p.dy + at, p.dx + at);
         });
     }
+  }
+
+  /// dL/dy -> dL/d(what the chain got), in place.
+  template <class D, class Chain>
+  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw draw) {
+    samples(s, [&](int sample, int) {
+      const auto c = d.get();
+      const std::ptrdiff_t out = std::ptrdiff_t(sample) * c.out_size();
+      undo_chain(c, c.c, s.first + sample, y + out, dy + out, static_cast<T*>(nullptr), chain, draw);
+    });
+  }
+  template <class D>
+  void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
+  /// dx of a Join's input, after undo().
+  template <int Which, class D, class Under>
+  void join_backward(Slice s, D d, const T*, const T* dy, T* dx, const Under&, Draw) {
+    samples(s, [&](int sample, int) {
+      const Join c = d.get();
+      host::join_backward<Which>(d, dy + std::ptrdiff_t(sample) * c.out_size(),
+                                 dx + std::ptrdiff_t(sample) * c.input(Which).size());
+    });
+  }
+  /// to += from, an image a sample.
+  void add(Slice s, const StoredImage& d, const T* from, T* to) {
+    samples(s, [&](int sample, int) {
+      const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.size();
+      add_image(d, from + at, to + at);
+    });
   }
 
   /// Samples whose statistics are one part of a batch's, where a chunk has so many.

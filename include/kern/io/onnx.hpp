@@ -1,11 +1,13 @@
 // A net as an ONNX file, for the programs that run such: PyTorch's torch.onnx.export. Opt-in: needs protozero
 // (headers only; the CMake target kern::onnx).
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "../graph/checked.hpp"
 #include "onnx_layers.hpp"
@@ -17,11 +19,17 @@ template <class Layer, class... Words>
 struct layer_has_no_to_onnx;
 
 namespace detail {
-template <class Net, std::size_t I>
-std::string layer_to_onnx(OnnxGraph& graph, const std::string& x, Dims in) {
+/// outputs: the names of the net's input and of the outputs of the layers before.
+template <class Net, std::size_t I, class Plan>
+std::string layer_to_onnx(OnnxGraph& graph, const std::vector<std::string>& outputs, const Plan& plan) {
   using Layer = std::tuple_element_t<I, nn::flat_layers<Net>>;
-  if constexpr (requires { to_onnx(OnnxLayer<Layer>{}, graph, x); }) {
-    graph.enter(nn::layer_paths<Net>[I].text, in);
+  constexpr nn::Reads from = nn::layer_reads<Net>[I];
+  const std::string& x = outputs[std::size_t(from.first + 1)];
+  graph.enter(nn::layer_paths<Net>[I].text,
+              from.first < 0 ? plan.input : plan.dims[std::size_t(std::max(from.first, 0))]);
+  if constexpr (from.second != nn::Reads::none) {
+    return to_onnx(OnnxLayer<Layer>{}, graph, x, outputs[std::size_t(from.second + 1)]);
+  } else if constexpr (requires { to_onnx(OnnxLayer<Layer>{}, graph, x); }) {
     return to_onnx(OnnxLayer<Layer>{}, graph, x);
   } else {
     (void)sizeof(layer_has_no_to_onnx<Layer, at_layer<int(I)>, named<graph::layer_text<Net, int(I)>()>>);
@@ -47,12 +55,11 @@ void save_onnx(const Model& model, const std::string& path, const OnnxOptions& o
     graph.initializer(name, Model::parameter_shape(name), model.parameter(name));
   for (const std::string& name : Model::buffer_names())
     graph.initializer(name, Model::buffer_shape(name), model.buffer(name));
-  std::string x = options.input;
-  Dims in = plan.input;
+  std::vector<std::string> outputs{options.input};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((x = detail::layer_to_onnx<Net, I>(graph, x, in), in = plan.dims[I]), ...);
+    (outputs.push_back(detail::layer_to_onnx<Net, I>(graph, outputs, plan)), ...);
   }(std::make_index_sequence<std::size_t(nn::layer_count<Net>)>{});
-  graph.save(path, plan.input, x, plan.output());
+  graph.save(path, plan.input, outputs.back(), plan.output());
 }
 
 }  // namespace kern::io

@@ -104,6 +104,16 @@ std::string to_onnx(OnnxLayer<nn::BatchNorm1d<Features, Eps, Momentum, HasAffine
   return detail::batch_norm(layer, graph, x, Features);
 }
 
+/// Of branches two at a time.
+template <Joining How, Mismatch Kind>
+std::string to_onnx(OnnxLayer<nn::detail::Join<How, Kind>>, OnnxGraph& graph, const std::string& a,
+                    const std::string& b) {
+  if constexpr (How == join_sum)
+    return graph.node("Add", {a, b});
+  else
+    return graph.node("Concat", {a, b}, {{"axis", 1}});
+}
+
 inline std::string to_onnx(OnnxLayer<nn::Identity>, OnnxGraph& graph, const std::string& x) {
   return graph.node("Identity", {x});
 }

@@ -44,6 +44,7 @@ enum class Lowering {
   view,         // nothing
   softmax,      // a stage; its logarithm may be part of the loss
   norm,         // a stage; in inference part of the one before it
+  join,         // a stage: reads two layers; its rule takes two shapes
 };
 
 /// A batch normalisation's numbers: see BatchNorm2d.

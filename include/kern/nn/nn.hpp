@@ -2,6 +2,7 @@
 #pragma once
 #include "avg_pool2d.hpp"
 #include "batch_norm.hpp"
+#include "branches.hpp"
 #include "conv2d.hpp"
 #include "dropout.hpp"
 #include "elementwise.hpp"

@@ -12,11 +12,18 @@ namespace kern::nn {
 template <class... Layers>
 struct Sequential {};
 
-/// A layer (or Sequential) with a name: its parameters are "name.weight" instead of "index.weight".
+/// A layer (or Sequential) with a name: its parameters are "name.weight" instead of "index.weight". With an
+/// empty one it is no level of the names: "weight".
 template <FixedString Name, class Layer>
 struct Named {
   static constexpr FixedString name = Name;
   using named_layer = Layer;
+};
+
+/// The layers whose outputs a layer reads, by number; a join reads two.
+struct Reads {
+  static constexpr int input = -1, none = -2;  // the net's input; nothing
+  int first = input, second = none;
 };
 
 namespace detail {
@@ -64,7 +71,7 @@ struct ChildPath {  // of child number i under `prefix`
 template <IsNamed L>
 struct ChildPath<L> {
   static constexpr Path* write(Path* out, Path prefix, int) {
-    if (prefix.size) prefix.append(".", 1);
+    if (prefix.size && L::name.size()) prefix.append(".", 1);
     prefix.append(L::name.text, L::name.size());
     return Paths<typename L::named_layer>::write(out, prefix);
   }
@@ -80,6 +87,25 @@ struct Paths<Sequential<L...>> {
 template <IsNamed L>
 struct Paths<L> : Paths<typename L::named_layer> {};
 
+/// Writes what L's layers read, from layer n on, where `from` comes before them; returns the layer whose
+/// output is L's.
+template <class L>
+struct Wires {
+  static constexpr int write(Reads* out, int& n, int from) {
+    out[n].first = from;
+    return n++;
+  }
+};
+template <class... L>
+struct Wires<Sequential<L...>> {
+  static constexpr int write(Reads* out, int& n, int from) {
+    ((from = Wires<L>::write(out, n, from)), ...);
+    return from;
+  }
+};
+template <IsNamed L>
+struct Wires<L> : Wires<typename L::named_layer> {};
+
 }  // namespace detail
 
 /// Net's layers in order as a std::tuple, without nesting and names.
@@ -89,6 +115,15 @@ using flat_layers = typename detail::Flat<Net>::type;
 /// How many those are.
 template <class Net>
 inline constexpr int layer_count = int(std::tuple_size_v<flat_layers<Net>>);
+
+/// What each of them reads.
+template <class Net>
+inline constexpr auto layer_reads = [] {
+  std::array<Reads, std::size_t(layer_count<Net>)> r{};
+  int n = 0;
+  detail::Wires<Net>::write(r.data(), n, Reads::input);
+  return r;
+}();
 
 /// Their dotted names.
 template <class Net>

@@ -280,7 +280,7 @@ class Trainer
   }
   static ops::OutputLayout layout(const graph::Stage& s) {
     const auto image = s.image();
-    return {image.channels, image.h * image.w, s.cols()};
+    return {image.c, image.h * image.w, s.cols()};
   }
   /// -> how many samples.
   template <class Images>

@@ -97,14 +97,16 @@ class Twins {
   /// The stage of b that ends before layer `last`, or -1.
   static constexpr int stage_of_b(int last) {
     for (int j = 0; j < B::Executor::stages; ++j)
-      if (B::Executor::structure.stage[std::size_t(j)].last == last) return j;
+      if (const graph::Stage& s = B::Executor::structure.stage[std::size_t(j)];
+          s.last == last && !s.is_copy())
+        return j;
     return -1;
   }
   /// Stage I of a, and that of b which ends with the same layer.
   template <int I>
   std::optional<Divergence> output(const typename A::Batch& images) {
     constexpr graph::Stage s = A::Executor::structure.stage[std::size_t(I)];
-    constexpr int other = stage_of_b(s.last);
+    constexpr int other = s.is_copy() ? -1 : stage_of_b(s.last);
     if constexpr (other < 0) {
       return {};
     } else {
@@ -127,10 +129,9 @@ class Twins {
     std::vector<T> out;
     const auto image = s.image();
     for (int i = 0; i < n; ++i, stored += s.out_size())
-      for (int k = 0; k < image.channels; ++k)
+      for (int k = 0; k < image.c; ++k)
         for (int y = 0; y < image.h; ++y)
-          for (int x = 0; x < image.w; ++x)
-            out.push_back(stored[image.origin + y * image.pitch + x * s.cols() + k]);
+          for (int x = 0; x < image.w; ++x) out.push_back(stored[image.at(k, y * image.w + x)]);
     return out;
   }
 
