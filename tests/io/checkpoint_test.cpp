@@ -294,6 +294,37 @@ TEST_CASE("what does not fit is named with both values, and nothing changes") {
   CHECK(thrown<DataError>([&] { training.checkpoint.load(); }).starts_with(file + ": "));
 }
 
+namespace {
+struct Counted {
+  std::int64_t done = 0;
+  std::vector<std::int32_t> each{1, 2};
+  template <class Visitor>
+  void state(Visitor& v) {
+    v.within("epochs.", [&] {
+      v.count("done", done);
+      v.count("each", each);
+    });
+  }
+};
+}  // namespace
+
+TEST_CASE("counts that no training has are refused") {
+  const Folder folder;
+  Counted counted{.done = 3}, other;
+  const io::Checkpoint checkpoint{folder / "f", counted}, into{folder / "f", other};
+  checkpoint.save();
+  into.load();
+  CHECK(other.done == 3);
+  counted = {.done = std::numeric_limits<std::int64_t>::max(), .each = {4, -1}};
+  checkpoint.save();
+  CHECK(thrown<DataError>([&] { into.load(); }) ==
+        folder / "f" +
+            ": does not fit this training: \"epochs.done\": expected 0 to 4611686018427387903, got "
+            "9223372036854775807; \"epochs.each\": expected 0 to 1073741823, got -1");
+  CHECK(other.done == 3);
+  CHECK(other.each == std::vector<std::int32_t>{1, 2});
+}
+
 TEST_CASE("two of a kind need names, and a checkpoint holds what PyTorch calls so") {
   const Folder folder;
   Training training(folder / "f");

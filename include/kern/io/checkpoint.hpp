@@ -8,6 +8,7 @@
 //   v.value(name, x)          a number, or an array or vector of them that keeps its size
 //                             -> what the file has, or, to save, x
 //   v.value(name, x, set)     the same, where set(x) is to be called
+//   v.count(name, x)          v.value for what counts up: whole numbers from 0 on, far from the largest
 //   v.fixed(name, x)          numbers or text that a file must have as they are here
 //   v.tensors(prefix, shapes, read, write)
 //                             pairs of a name and a shape; read() -> the values of each, write(values)
@@ -20,6 +21,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <set>
 #include <span>
 #include <string>
@@ -72,8 +74,9 @@ class Names {
   }
 
  protected:
+  std::string whole_name(std::string_view name) const { return prefix_ + std::string(name); }
   std::string own_name(std::string_view name) {
-    std::string whole = prefix_ + std::string(name);
+    std::string whole = whole_name(name);
     if (!known_.insert(whole).second)
       throw ArgumentError(text("Checkpoint: two things have the name \"", whole,
                                "\": give one another, Entry{\"name\", thing}"));
@@ -96,6 +99,10 @@ class StateWriter : public Names {
   }
   template <class X, class Set>
   X value(std::string_view name, const X& x, const Set&) {
+    return value(name, x);
+  }
+  template <class X>
+  X count(std::string_view name, const X& x) {
     return value(name, x);
   }
   template <class X>
@@ -145,6 +152,14 @@ class StateReader : public Names {
     X x = now;
     if (read(own_name(name), shape_of(x), elements(x))) changes_.push_back([set, x] { set(x); });
     return x;
+  }
+  template <class X>
+  X count(std::string_view name, X& x) {
+    const X there = value(name, x);
+    for (const auto n : elements(there))
+      if (constexpr auto most = std::numeric_limits<decltype(+n)>::max() / 2; n < 0 || n > most)
+        faults_.add(whole_name(name), text("expected 0 to ", most, ", got ", n));
+    return there;
   }
   template <class X>
   void fixed(std::string_view name, const X& x) {
@@ -257,12 +272,13 @@ class Checkpoint {
   }
   /// Throws DataError that names all that the file lacks, has beside, or has otherwise, with both values, and
   /// all that SafetensorsFile throws; everything is then as it was.
-  [[gnu::cold]] void load() const {
-    const SafetensorsFile file(path_);
+  void load() const { load(SafetensorsFile(path_)); }
+  /// The same from a file that was read before.
+  [[gnu::cold]] void load(const SafetensorsFile& file) const {
     const auto note = file.metadata().find(detail::kind);
     if (note == file.metadata().end() || note->second != detail::version)
-      throw DataError(text(path_, ": is no checkpoint of this version: note ", detail::kind, ": expected ",
-                           detail::version, ", got ",
+      throw DataError(text(file.path(), ": is no checkpoint of this version: note ", detail::kind,
+                           ": expected ", detail::version, ", got ",
                            note == file.metadata().end() ? "no such note" : note->second));
     detail::StateReader reader(file);
     visit(reader);

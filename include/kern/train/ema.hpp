@@ -47,7 +47,7 @@ class Ema {
   template <class Visitor>
   void state(Visitor& v) {
     v.fixed("ema.decay", decay_);
-    v.value("ema.updates", updates_);
+    v.count("ema.updates", updates_);
     v.value("ema.swapped", swapped_);
     model_.state(v, "ema.average.", average_);
   }

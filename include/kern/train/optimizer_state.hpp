@@ -95,7 +95,7 @@ struct OptimizerState {
         if constexpr (!std::is_same_v<Optimizer, Options>)
           if (i > 0) v.fixed("name", o.groups[std::size_t(i - 1)].name);
       });
-    v.value("optimizer.steps", steps);
+    v.count("optimizer.steps", steps);
     for (std::size_t s = 0; s < buffers.size(); ++s) {
       const std::string name = text("optimizer.state.", Options::states[s]);
       const bool kept = v.value(name, buffers[s].size() > 0, [this, &model, s](bool in_file) {

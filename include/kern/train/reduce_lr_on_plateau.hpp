@@ -67,8 +67,8 @@ struct ReduceLROnPlateau {
     v.fixed("plateau.min_lr", min_lr);
     v.fixed("plateau.eps", eps);
     v.value("plateau.best", best);
-    v.value("plateau.num_bad_epochs", num_bad_epochs);
-    v.value("plateau.cooldown_counter", cooldown_counter);
+    v.count("plateau.num_bad_epochs", num_bad_epochs);
+    v.count("plateau.cooldown_counter", cooldown_counter);
   }
 
  private:

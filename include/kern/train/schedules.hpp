@@ -210,7 +210,7 @@ struct Scheduler {
   void state(Visitor& v) {
     schedule.state(v);
     v.value("schedule.base_lrs", base_lrs);
-    v.value("schedule.last_epoch", last_epoch);
+    v.count("schedule.last_epoch", last_epoch);
   }
 
  private:

@@ -143,8 +143,8 @@ class Trainer
     model_.state(v);
     state_.state(v, model_, optimizer_);
     clip_.state(v);
-    v.value("trainer.steps", steps_);
-    v.value("trainer.batches", batches_);
+    v.count("trainer.steps", steps_);
+    v.count("trainer.batches", batches_);
     if (v.value("trainer.accumulated_weight", accumulated_weight_) > 0)
       model_.state(v, "trainer.accumulated.", accumulated_);
   }
