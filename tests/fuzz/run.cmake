@@ -11,8 +11,12 @@ set(library "")
 if(DEFINED LIBRARY)
   set(library -l${LIBRARY})
 endif()
+set(optimised -O1)
+if(SECONDS LESS 10) # most of which would go into compiling
+  set(optimised -O0)
+endif()
 execute_process(
-  COMMAND ${COMPILER} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
+  COMMAND ${COMPILER} -std=c++20 ${optimised} -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
           -I ${INCLUDE} -I ${here}/.. ${here}/${NAME}_fuzz.cpp -pthread -o ${SCRATCH}/fuzz
           ${library}
   RESULT_VARIABLE status)

@@ -13,11 +13,10 @@
 
 namespace kern::io {
 
-/// The bytes of a file, unpacked if it is gzipped (RFC 1952; several members one after another, too), as they
-/// are if not. Throws DataError for a file that can't be read, is cut off, damaged, or has something else
-/// behind the gzip data.
-inline data::Bytes read_gzip(const std::string& path) {
-  data::Bytes packed = data::detail::read_bytes(path);
+namespace detail {
+
+/// What the file's bytes are, unpacked.
+inline data::Bytes unpack_gzip(const std::string& path, data::Bytes packed) {
   if (!data::detail::is_gzip(packed)) return packed;
 
   z_stream z{};
@@ -60,6 +59,15 @@ inline data::Bytes read_gzip(const std::string& path) {
           text(path, ": its gzip data is damaged near byte ", next, z.msg ? text(" (", z.msg, ")") : ""));
     }
   }
+}
+
+}  // namespace detail
+
+/// The bytes of a file, unpacked if it is gzipped (RFC 1952; several members one after another, too), as they
+/// are if not. Throws DataError for a file that can't be read, is cut off, damaged, or has something else
+/// behind the gzip data.
+inline data::Bytes read_gzip(const std::string& path) {
+  return detail::unpack_gzip(path, data::detail::read_bytes(path));
 }
 
 }  // namespace kern::io
