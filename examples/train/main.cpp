@@ -62,10 +62,14 @@ void add_options(CLI::App& app, const TrainerProgram& program, Options& o) {
   app.add_option("--log-every", o.log_every, "steps from one loss to the next")->check(count);
   app.add_option("--out", o.out,
                  "folder for TensorBoard's curves and model.safetensors; empty: a new one under runs");
-  app.add_option("--checkpoint", o.checkpoint, "file that keeps the training after each epoch")
-      ->excludes(compare);
-  app.add_option("--resume", o.resume,
-                 "file of --checkpoint: go on after its last epoch, with its learning rate")
+  auto* const checkpoint =
+      app.add_option("--checkpoint", o.checkpoint, "file that keeps the training after each epoch")
+          ->excludes(compare);
+  app.add_option("--checkpoint-every", o.checkpoint_every,
+                 "steps from one checkpoint to the next within an epoch; 0: none")
+      ->check(number(0, 1'000'000'000, "a whole number from 0 to 1000000000"))
+      ->needs(checkpoint);
+  app.add_option("--resume", o.resume, "file of --checkpoint: go on from there, with its learning rate")
       ->excludes(compare);
   app.add_flag("--explain", o.explain, "print what is fused, and why the rest is not");
 }

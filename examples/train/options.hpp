@@ -16,4 +16,5 @@ struct Options {
   int log_every = 100;                 // steps
   std::string out{};                   // a folder; empty: a new one under runs
   std::string checkpoint{}, resume{};  // files; empty: none
+  int checkpoint_every = 0;            // steps; 0: only after each epoch
 };

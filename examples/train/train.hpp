@@ -1,5 +1,6 @@
 // What every trainer does, whatever its net and its data: epochs, curves, saved parameters, speed.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <kern/cuda/cuda.hpp>
@@ -58,6 +59,7 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
   Log log{out};
   const std::string parameters = out + "/model.safetensors";
+  const io::Checkpoint checkpoint{o.checkpoint, trainer, train};
   if (!o.resume.empty()) io::Checkpoint{o.resume, trainer, train}.load();
   const int first = int(train.epoch());
   if (first >= o.epochs)
@@ -77,8 +79,11 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   }
 
   Run run{device_text};
+  std::size_t images = 0;
   for (int epoch = first + 1; epoch <= o.epochs; ++epoch) {
-    Progress progress(epoch, o.epochs, train.size(), set.train.size());
+    // All of an epoch, or what is left of one that was stopped.
+    Progress progress(epoch, o.epochs, train.size() - train.batch(),
+                      set.train.size() - train.batch() * std::size_t(o.batch_size));
     double sum = 0;
     std::size_t done = 0;
     for (const auto& batch : train) {
@@ -91,25 +96,29 @@ Run train_on(const Device& device, const std::string& device_text, const Options
                     set.mark.c_str());
         log.add("train_loss", loss, trainer.steps());
       }
+      if (o.checkpoint_every > 0 && trainer.steps() % o.checkpoint_every == 0 && !o.checkpoint.empty())
+        checkpoint.save();
       progress.step(sum / double(done), done);
     }
     progress.clear();
     const double seconds = progress.seconds();
+    const double mean = sum / double(std::max<std::size_t>(done, 1));  // nothing may be left of an epoch
     const Evaluation tested = evaluate(trainer, test);
     std::printf(
         "epoch %d/%d  train loss %.4f  test loss %.3f in total  test accuracy %.4f  %.2f s  %.0f "
         "images/s%s\n",
-        epoch, o.epochs, sum / double(done), tested.loss, tested.accuracy, seconds, double(done) / seconds,
+        epoch, o.epochs, mean, tested.loss, tested.accuracy, seconds, double(done) / seconds,
         set.mark.c_str());
     log.add("test_loss", tested.loss, epoch);
     log.add("test_accuracy", tested.accuracy, epoch);
     io::save_model(model, parameters, {{"data", set.name}});
-    if (!o.checkpoint.empty()) io::Checkpoint{o.checkpoint, trainer, train}.save();
+    if (!o.checkpoint.empty()) checkpoint.save();
     run.seconds += seconds;
+    images += done;
     run.accuracy = tested.accuracy;
   }
   const int epochs = o.epochs - first;
-  run.images_per_second = epochs * double(set.train.size()) / run.seconds;
+  run.images_per_second = double(images) / run.seconds;
   std::printf("test accuracy: %.4f%s\n", run.accuracy, set.mark.c_str());
   std::printf("%d epoch%s: %.1f s, %.0f images/s\n", epochs, epochs == 1 ? "" : "s", run.seconds,
               run.images_per_second);
