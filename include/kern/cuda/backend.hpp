@@ -211,7 +211,8 @@ class Backend {
   /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
   template <class F>
   double mean(int n, const F& row, const T* each) {
-    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid(), where_, n, row, each, loss_.data());
+    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid<T>(row.stride, n), where_, n,
+           mean_rows<T>(row.stride, n), row, each, loss_.data());
     {
       const OnDevice on(where_);
       check(cudaMemcpyAsync(loss_on_host_.data(), loss_.data(), sizeof(double), cudaMemcpyDeviceToHost,
@@ -311,7 +312,7 @@ class Backend {
           const Sliding sliding = backward_sliding(c, border(below));
           const SlidingTile tile = data_gradient_tile<T>(d, below);
           const Grid across = sliding_grid<T>(c, sliding, tile, n);
-          with_channels<D, backward_channels>(sliding.channels_a_thread(), [&]<int Channels>() {
+          with_channels<D, backward_channels<Under>>(sliding.channels_a_thread(), [&]<int Channels>() {
             launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
                    tile, s.first, p, below, draw);
           });
@@ -418,8 +419,9 @@ class Backend {
   static constexpr int forward_channels(const Contraction& c) {
     return forward_sliding(c).channels_a_thread();
   }
+  template <class Under>
   static constexpr int backward_channels(const Contraction& c) {
-    return backward_sliding(c, Border{}).channels_a_thread();
+    return backward_sliding(c, known_border<Under>).channels_a_thread();
   }
   static constexpr int each_of_gradient(const Contraction& c) { return weight_gradient_tile<T>(c).each; }
   /// f<Channels>(): those that a thread has; of an erased net known at run time only.

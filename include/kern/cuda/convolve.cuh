@@ -23,17 +23,20 @@ struct SlidingPlace {
     channel = int(blockIdx.y) * t.channels;
     my_row = int(window / unsigned(t.columns)), my_column = int(window % unsigned(t.columns));
     my_channel = int(threadIdx.x % groups) * vec_size;
-    idle = my_row >= t.rows || row + my_row >= s.rows || column + my_column >= s.columns ||
+    idle = my_row >= t.rows || row + my_row >= s.rows || (s.pooled && column + my_column >= s.columns) ||
            channel + my_channel >= s.out;
   }
+  /// This thread's first output, of all and within the block. Its next ones stand column_step() apart.
+  __device__ int first_column(const Sliding& s) const { return column * s.wide + my_first_column(s); }
+  __device__ int my_first_column(const Sliding& s) const { return s.pooled ? my_column * s.wide : my_column; }
 };
 
-/// sum += x * w for one row of the kernel: this thread's window and channels. x, w: where they begin in
-/// shared memory.
+/// sum += x * w for the tile's rows of the kernel: this thread's window and channels. x, w: where they begin
+/// in shared memory.
 template <int High, int Wide, int Channels, class T>
 __device__ void slide(const Sliding& s, const SlidingTile& t, int depth, const T* x, const T* w,
                       T (&sum)[High][Wide][Channels]) {
-  const int pitch = t.pitch(s), row = t.in_columns(s) * pitch;
+  const int pitch = t.pitch(s), row = t.row_step(s) * t.row_pitch(s), column = t.column_step(s) * pitch;
   const auto load_weights = [&](T(&v)[Channels], const T* from) {
 #pragma unroll
     for (int l = 0; l < Channels; l += vec_size) {
@@ -42,42 +45,43 @@ __device__ void slide(const Sliding& s, const SlidingTile& t, int depth, const T
       for (int m = 0; m < vec_size; ++m) v[l + m] = four.at[m];
     }
   };
-  for (int b = 0; b < s.kw; ++b, x += pitch, w += t.depth * t.channels) {
-    if (s.in_fours()) {
+  for (int a = 0; a < t.taps; ++a, x += t.row_pitch(s) - s.kw * pitch)
+    for (int b = 0; b < s.kw; ++b, x += pitch, w += t.depth * t.channels) {
+      if (s.in_fours()) {
 #pragma unroll 2
-      for (int c = 0; c < depth; c += vec_size) {
-        Vec<T> in[High][Wide];
-#pragma unroll
-        for (int i = 0; i < High; ++i)
-#pragma unroll
-          for (int j = 0; j < Wide; ++j) in[i][j] = load(x + i * row + j * s.stride_w * pitch + c);
-#pragma unroll
-        for (int m = 0; m < vec_size; ++m) {
-          T v[Channels];
-          load_weights(v, w + (c + m) * t.channels);
+        for (int c = 0; c < depth; c += vec_size) {
+          Vec<T> in[High][Wide];
 #pragma unroll
           for (int i = 0; i < High; ++i)
 #pragma unroll
-            for (int j = 0; j < Wide; ++j)
+            for (int j = 0; j < Wide; ++j) in[i][j] = load(x + i * row + j * column + c);
 #pragma unroll
-              for (int l = 0; l < Channels; ++l) sum[i][j][l] += in[i][j].at[m] * v[l];
+          for (int m = 0; m < vec_size; ++m) {
+            T v[Channels];
+            load_weights(v, w + (c + m) * t.channels);
+#pragma unroll
+            for (int i = 0; i < High; ++i)
+#pragma unroll
+              for (int j = 0; j < Wide; ++j)
+#pragma unroll
+                for (int l = 0; l < Channels; ++l) sum[i][j][l] += in[i][j].at[m] * v[l];
+          }
+        }
+      } else {
+        for (int c = 0; c < depth; ++c) {
+          T v[Channels];
+          load_weights(v, w + c * t.channels);
+#pragma unroll
+          for (int i = 0; i < High; ++i)
+#pragma unroll
+            for (int j = 0; j < Wide; ++j) {
+              const T in = x[i * row + j * column + c];
+#pragma unroll
+              for (int l = 0; l < Channels; ++l) sum[i][j][l] += in * v[l];
+            }
         }
       }
-    } else {
-      for (int c = 0; c < depth; ++c) {
-        T v[Channels];
-        load_weights(v, w + c * t.channels);
-#pragma unroll
-        for (int i = 0; i < High; ++i)
-#pragma unroll
-          for (int j = 0; j < Wide; ++j) {
-            const T in = x[i * row + j * s.stride_w * pitch + c];
-#pragma unroll
-            for (int l = 0; l < Channels; ++l) sum[i][j][l] += in * v[l];
-          }
-      }
     }
-  }
 }
 
 /// f(element in the block's shared memory, its row, column, first channel) for this thread's share of
@@ -88,7 +92,8 @@ __device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
   const unsigned pieces = unsigned(t.depth) / step, count = unsigned(t.in_rows(s)) * columns * pieces;
   for (unsigned e = threadIdx.x; e < count; e += blockDim.x) {
     const unsigned c = e % pieces * step, place = e / pieces;
-    f(int(place * unsigned(t.pitch(s)) + c), int(place / columns), int(place % columns), int(c));
+    const int row = int(place / columns), column = int(place % columns);
+    f(row * t.row_pitch(s) + column * t.pitch(s) + int(c), row, column, int(c));
   }
 }
 
@@ -111,11 +116,12 @@ __global__ void __launch_bounds__(256)
   const T* const x = p.x + std::ptrdiff_t(at.sample) * c.in_size();
   const int top = at.row * High * c.stride_h, left = at.column * Wide * c.stride_w;
   T sum[High][Wide][Channels] = {};
+  const int apart = t.taps > 1 ? 1 : c.stride_h;  // rows of the input that stand one behind the other
   for (int c0 = 0; c0 < c.ci; c0 += t.depth)
-    for (int a = 0; a < c.kh; ++a) {
+    for (int a = 0; a < c.kh; a += t.taps) {
       const int depth = lesser(t.depth, c.ci - c0);
       stage_picture(s, t, [&](int to, int row, int column, int channel) {
-        const int h = top + row * c.stride_h + a, w = left + column;
+        const int h = top + row * apart + a, w = left + column;
         const bool inside = h < c.h && w < c.w;
         const T* const from = x + (h * c.w + w) * c.ci + c0 + channel;
         if (s.in_fours())
@@ -124,18 +130,20 @@ __global__ void __launch_bounds__(256)
           staged_x[to] = inside && channel < depth ? *from : T(0);
       });
       const unsigned pieces = unsigned(t.channels) / vec_size, deep = unsigned(t.depth);
-      for (unsigned e = threadIdx.x; e < unsigned(c.kw) * deep * pieces; e += blockDim.x) {
-        const int o = at.channel + int(e % pieces) * vec_size, k = int(e / pieces % deep),
-                  b = int(e / pieces / deep);
-        const bool inside = o < c.cols && k < depth;
+      for (unsigned e = threadIdx.x; e < unsigned(t.taps * c.kw) * deep * pieces; e += blockDim.x) {
+        const int o = at.channel + int(e % pieces) * vec_size;
+        const unsigned row = e / pieces;  // of the weights: (kernel row, column, channel)
+        const int k = int(row % deep);
+        const int from = t.depth == c.ci ? int(row) : int(row / deep) * c.ci + c0 + k;
+        const bool inside = o < c.cols && (t.depth == c.ci || k < depth);
         store(staged_w + e * vec_size,
-              inside ? load(p.w.weight + std::ptrdiff_t((a * c.kw + b) * c.ci + c0 + k) * c.cols + o)
-                     : Vec<T>{});
+              inside ? load(p.w.weight + std::ptrdiff_t(a * c.kw * c.ci + from) * c.cols + o) : Vec<T>{});
       }
       __syncthreads();
       if (!at.idle)
         slide(s, t, depth,
-              staged_x + (at.my_row * High * t.in_columns(s) + at.my_column * Wide * c.stride_w) * t.pitch(s),
+              staged_x + at.my_row * High * t.row_step(s) * t.row_pitch(s) +
+                  at.my_first_column(s) * c.stride_w * t.pitch(s),
               staged_w + at.my_channel, sum);
       __syncthreads();
     }
@@ -173,7 +181,7 @@ __global__ void __launch_bounds__(256)
     } else {
 #pragma unroll
       for (int q = 0; q < Wide; ++q) {
-        const int column = j * Wide + q;
+        const int column = at.first_column(s) + q * t.columns;
         if (column >= c.out_w()) break;
 #pragma unroll
         for (int l = 0; l < vec_size; ++l)

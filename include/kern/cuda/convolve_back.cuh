@@ -50,30 +50,31 @@ __global__ void __launch_bounds__(256)
       c.pooled() ? p.argmax + std::ptrdiff_t(at.sample) * c.out_size() : nullptr;
   T sum[1][Wide][Channels] = {};
   for (int o0 = 0; o0 < c.cols; o0 += t.depth)
-    for (int a = 0; a < c.kh; ++a) {
+    for (int a = 0; a < c.kh; a += t.taps) {
       stage_picture(s, t, [&](int to, int row, int column, int channel) {
-        store(staged_g + to, unpooled(c, dy, argmax, around.h + at.row + row - a,
+        store(staged_g + to, unpooled(c, dy, argmax, around.h + at.row + row + a - (c.kh - 1),
                                       around.w + at.column * Wide + column - (c.kw - 1), o0 + channel));
       });
       // Two fours of output channels by as many input channels as a warp has: its loads are whole sectors,
       // and few of its stores fall on one bank.
       const unsigned wide = unsigned(t.channels), side = t.depth % 8 == 0 ? 2 : 1;
-      for (unsigned e = threadIdx.x; e < unsigned(c.kw * t.depth) / vec_size * wide; e += blockDim.x) {
+      for (unsigned e = threadIdx.x; e < unsigned(t.taps * c.kw * t.depth) / vec_size * wide;
+           e += blockDim.x) {
         const unsigned far = e / side / wide, fours = unsigned(t.depth) / vec_size / side;
         const int k = int(e / side % wide), o = int(far % fours * side + e % side) * vec_size,
-                  b = int(far / fours);
+                  b = int(far / fours);  // row and column of the kernel
         const int channel = at.channel + k;
         const Vec<T> w =
             channel < c.ci
-                ? load(p.w.weight + std::ptrdiff_t((a * c.kw + c.kw - 1 - b) * c.ci + channel) * c.cols + o0 +
-                       o)
+                ? load(p.w.weight + std::ptrdiff_t(((c.kh - a) * c.kw - 1 - b) * c.ci + channel) * c.cols +
+                       o0 + o)
                 : Vec<T>{};
 #pragma unroll
         for (int l = 0; l < vec_size; ++l) staged_w[(b * t.depth + o + l) * t.channels + k] = w.at[l];
       }
       __syncthreads();
       if (!at.idle)
-        slide(s, t, t.depth, staged_g + (at.my_row * t.in_columns(s) + at.my_column * Wide) * t.pitch(s),
+        slide(s, t, t.depth, staged_g + at.my_row * t.row_pitch(s) + at.my_first_column(s) * t.pitch(s),
               staged_w + at.my_channel, sum);
       __syncthreads();
     }
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(256)
   const std::ptrdiff_t sample = std::ptrdiff_t(at.sample) * c.in_size();
 #pragma unroll
   for (int q = 0; q < Wide; ++q) {
-    const int column = around.w + (at.column + at.my_column) * Wide + q;
+    const int column = around.w + at.first_column(s) + q * t.columns;
     if (column >= c.w - around.w) break;
 #pragma unroll
     for (int l0 = 0; l0 < Channels; l0 += vec_size) {
@@ -158,7 +159,7 @@ __global__ void __launch_bounds__(256)
   if constexpr (D::complete) tile = known_tile<weight_gradient_tile<T>, D>;
   const GradientTile t = tile;
   const bool fours = c.ci % vec_size == 0;
-  const int pitch = t.pitch(c), in_columns = t.in_columns(c);
+  const int pitch = t.pitch(c), in_columns = t.in_columns(c), row_pitch = t.row_pitch(c);
   const int tiles_across = t.channel_tiles(c), tiles_deep = t.depth_tiles(c);
   const int o0 = int(blockIdx.x) % tiles_across * t.channels,
             c0 = int(blockIdx.x) / tiles_across % tiles_deep * t.depth,
@@ -170,11 +171,15 @@ __global__ void __launch_bounds__(256)
             tap = mine / groups / t.quads(c);
   const int run = quad * 4;  // along (column of the kernel, input channel)
   const int offset = fours ? run / t.depth * pitch + run % t.depth : run;
-  const bool sums_bias = quad == 0 && tap == 0 && a0 == 0 && c0 == 0;
+  // A thread brings in dy of the same channels of every `beside`-th place: these it adds up for the bias.
+  const int pieces = t.channels / vec_size, beside = int(blockDim.x) / pieces;
+  const int my_piece = int(threadIdx.x) % pieces, my_place = int(threadIdx.x) / pieces;
+  const bool sums_bias = a0 == 0 && c0 == 0;
 
   T* const staged_x = block_memory<T>();
   T* const staged_g = staged_x + t.in_elements(c);
-  T sum[4][Each] = {}, bias[Each] = {};
+  T sum[4][Each] = {};
+  Vec<T> bias{};
   const int across = t.bands_across(c), bands = t.bands_down(c) * across;
   const int units = n * bands, parts = int(gridDim.y);
   const int last = int(long(units) * (blockIdx.y + 1) / parts);
@@ -187,31 +192,36 @@ __global__ void __launch_bounds__(256)
     const unsigned step = fours ? vec_size : 1, in_pieces = unsigned(t.depth) / step;
     for (unsigned e = threadIdx.x; e < unsigned(t.in_rows(c) * in_columns) * in_pieces; e += blockDim.x) {
       const unsigned on = e / in_pieces;
-      const int k = int(e % in_pieces * step), place = int(on);
-      const int h = top * c.stride_h + a0 + int(on / unsigned(in_columns)),
-                w = left * c.stride_w + int(on % unsigned(in_columns));
+      const int k = int(e % in_pieces * step), row = int(on / unsigned(in_columns)),
+                column = int(on % unsigned(in_columns)), to = row * row_pitch + column * pitch + k;
+      const int h = top * c.stride_h + a0 + row, w = left * c.stride_w + column;
       const bool inside = h < c.h && w < c.w && c0 + k < c.ci;
       const T* const from = x + (h * c.w + w) * c.ci + c0 + k;
       if (fours)
-        store(staged_x + place * pitch + k, inside ? load(from) : Vec<T>{});
+        store(staged_x + to, inside ? load(from) : Vec<T>{});
       else
-        staged_x[place * pitch + k] = inside ? *from : T(0);
+        staged_x[to] = inside ? *from : T(0);
     }
-    if (!fours && threadIdx.x < vec_size) staged_x[t.in_rows(c) * in_columns * pitch + int(threadIdx.x)] = 0;
-    const unsigned pieces = unsigned(t.channels) / vec_size, wide = unsigned(t.columns);
-    for (unsigned e = threadIdx.x; e < unsigned(t.rows) * wide * pieces; e += blockDim.x) {
-      const int o = o0 + int(e % pieces) * vec_size;
-      const unsigned place = e / pieces;
-      store(staged_g + e * vec_size,
-            o < c.cols ? unpooled(c, dy, argmax, top + int(place / wide), left + int(place % wide), o)
-                       : Vec<T>{});
-    }
+    if (!fours)  // behind a row, for quads that reach over its end
+      for (int e = int(threadIdx.x); e < t.in_rows(c) * vec_size; e += int(blockDim.x))
+        staged_x[e / vec_size * row_pitch + in_columns * pitch + e % vec_size] = 0;
+    if (my_place < beside)
+      for (int place = my_place; place < t.rows * t.columns; place += beside) {
+        const int o = o0 + my_piece * vec_size;
+        const Vec<T> g = o < c.cols
+                             ? unpooled(c, dy, argmax, top + int(unsigned(place) / unsigned(t.columns)),
+                                        left + int(unsigned(place) % unsigned(t.columns)), o)
+                             : Vec<T>{};
+        store(staged_g + (place * pieces + my_piece) * vec_size, g);
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l) bias.at[l] += g.at[l];
+      }
     __syncthreads();
     if (a0 + tap < c.kh) {
       for (int i = 0; i < t.rows; ++i) {
-        const T* from =
-            staged_x + ((i * c.stride_h + tap) * in_columns + split * c.stride_w) * pitch + offset;
+        const T* from = staged_x + (i * c.stride_h + tap) * row_pitch + split * c.stride_w * pitch + offset;
         const T* g = staged_g + (i * t.columns + split) * t.channels + channel;
+#pragma unroll 4
         for (int j = split; j < t.columns; j += t.splits) {
           T in[4], out[Each];
           if (fours) {
@@ -232,10 +242,6 @@ __global__ void __launch_bounds__(256)
           for (int k = 0; k < 4; ++k)
 #pragma unroll
             for (int l = 0; l < Each; ++l) sum[k][l] += in[k] * out[l];
-          if (sums_bias) {
-#pragma unroll
-            for (int l = 0; l < Each; ++l) bias[l] += out[l];
-          }
           from += t.splits * c.stride_w * pitch;
           g += t.splits * t.channels;
         }
@@ -244,12 +250,24 @@ __global__ void __launch_bounds__(256)
     __syncthreads();
   }
 
+  T* const part = p.dw + std::ptrdiff_t(blockIdx.y) * (c.weight_size() + c.cols);
+  if (sums_bias) {
+    store(staged_x + int(threadIdx.x) * vec_size, bias);
+    __syncthreads();
+    const int o = o0 + my_piece * vec_size;
+    if (my_place == 0 && o < c.cols) {
+      for (int q = 1; q < beside; ++q) {
+        const Vec<T> v = load(staged_x + (q * pieces + my_piece) * vec_size);
+#pragma unroll
+        for (int l = 0; l < vec_size; ++l) bias.at[l] += v.at[l];
+      }
+      put(part + c.weight_size() + o, bias);
+    }
+    __syncthreads();
+  }
   if (t.splits > 1) {  // the first split's threads add up the others' sums, in order
     T* const all = staged_x;
     const int threads = int(blockDim.x);
-    const auto add = [&](T& value, int slot) {
-      for (int q = 1; q < t.splits; ++q) value += all[slot * threads + q * apart + mine];
-    };
 #pragma unroll
     for (int k = 0; k < 4; ++k)
 #pragma unroll
@@ -259,27 +277,11 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
       for (int k = 0; k < 4; ++k)
 #pragma unroll
-        for (int l = 0; l < Each; ++l) add(sum[k][l], k * Each + l);
-    }
-    __syncthreads();
-    if (sums_bias) {
-#pragma unroll
-      for (int l = 0; l < Each; ++l) all[l * threads + int(threadIdx.x)] = bias[l];
-    }
-    __syncthreads();
-    if (split == 0 && sums_bias) {
-#pragma unroll
-      for (int l = 0; l < Each; ++l) add(bias[l], l);
+        for (int l = 0; l < Each; ++l)
+          for (int q = 1; q < t.splits; ++q) sum[k][l] += all[(k * Each + l) * threads + q * apart + mine];
     }
   }
   if (split > 0) return;
-  const auto four = [](const T* from) {
-    Vec<T> v;
-#pragma unroll
-    for (int m = 0; m < vec_size; ++m) v.at[m] = from[m];
-    return v;
-  };
-  T* const part = p.dw + std::ptrdiff_t(blockIdx.y) * (c.weight_size() + c.cols);
 #pragma unroll
   for (int l = 0; l < Each; l += vec_size) {
     const int o = o0 + channel + l / vec_size * t.channel_step();
@@ -288,9 +290,9 @@ __global__ void __launch_bounds__(256)
     for (int k = 0; k < 4; ++k) {
       const int b = (run + k) / t.depth, in = c0 + (run + k) % t.depth;
       if (a0 + tap < c.kh && b < c.kw && in < c.ci)
-        put(part + std::ptrdiff_t(((a0 + tap) * c.kw + b) * c.ci + in) * c.cols + o, four(sum[k] + l));
+        put(part + std::ptrdiff_t(((a0 + tap) * c.kw + b) * c.ci + in) * c.cols + o,
+            Vec<T>{sum[k][l], sum[k][l + 1], sum[k][l + 2], sum[k][l + 3]});
     }
-    if (sums_bias) put(part + c.weight_size() + o, four(bias + l));
   }
 }
 

@@ -163,9 +163,10 @@ struct Costs {
     }
     return works;
   }
-  /// A loss a sample, and its gradient.
-  static Works loss(int classes, int n) {
-    return {{"mean_of_rows", mean_grid(), bytes(n, classes) + 4. * n, bytes(n, classes) + bytes(n) + 8}};
+  /// A loss a sample, and its gradient; outputs as stored.
+  static Works loss(int outputs, int n) {
+    return {{"mean_of_rows", mean_grid<T>(std::size_t(outputs), n), bytes(n, outputs) + 4. * n,
+             bytes(n, outputs) + bytes(n) + 8}};
   }
   /// An optimizer that remembers as many numbers as there are parameters.
   static Works update(std::size_t parameters) {

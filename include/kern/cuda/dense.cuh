@@ -16,41 +16,58 @@ struct Matrix {
 /// time; a thread has 8 x 4.
 inline constexpr int tile_rows = 64, tile_columns = 64, tile_depth = 16, dense_threads = 128;
 
-/// tile_depth x 64 elements; four more, so that rows do not fall on the same banks.
+/// tile_depth x 64 elements of one side; four more, so that rows do not fall on the same banks.
 template <class T>
 using StagedSide = T[tile_depth][64 + 4];
 template <class T>
 inline constexpr std::size_t dense_shared = 2 * sizeof(StagedSide<T>);
 
-/// to[k][m] = f(first + m, k0 + k), 0 outside of size x depth. Inner: k runs along memory, else m does.
-/// step: from one row in memory to the next.
+/// Brings one side of a product into shared memory, tile_depth of its k after another: to[k][m] = element
+/// (first + m, k), 0 outside of size x depth. Inner: k runs along memory, else m does. step: from one row in
+/// memory to the next. A thread has two fours, half a tile's depth apart.
 template <bool Inner, class T>
-__device__ void stage_side(StagedSide<T>& to, const T* data, std::ptrdiff_t step, int first, int size, int k0,
-                           int depth) {
-  const bool vectors = step % vec_size == 0 && (Inner ? depth : size) % vec_size == 0;
+class Side {
+  // Inner: two fours of k by 16 rows a warp, so that its loads are whole sectors, its stores on all banks.
+  static __device__ int my_k() { return int(Inner ? threadIdx.x % 2 * vec_size : threadIdx.x / 16); }
+  static __device__ int my_m() { return int(Inner ? threadIdx.x / 2 : threadIdx.x % 16 * vec_size); }
+  static constexpr int apart = tile_depth / 2;
+
+ public:
+  __device__ Side(const T* data, std::ptrdiff_t step, int first, int size, int k, int depth)
+      : step_(Inner ? 1 : step),
+        from_(data + (Inner ? (first + my_m()) * step + k + my_k() : (k + my_k()) * step + first + my_m())),
+        left_(depth - k - my_k()),
+        room_(size - first - my_m()),
+        vectors_(step % vec_size == 0 && (Inner ? depth : size) % vec_size == 0) {}
+
+  __device__ void stage_next(StagedSide<T>& to) {
 #pragma unroll
-  for (int e = int(threadIdx.x); e < 64 * tile_depth / vec_size; e += dense_threads) {
-    // Inner: two fours of k by 16 rows a warp, so that its loads are whole sectors, its stores on all banks.
-    const int k = Inner ? (e % 2 + e / dense_threads * 2) * vec_size : e / 16,
-              m = Inner ? e / 2 % 64 : e % 16 * vec_size;
-    const int at_k = k0 + k, at_m = first + m;
-    const T* const from = data + (Inner ? at_m * step + at_k : at_k * step + at_m);
-    Vec<T> v{};
-    if (vectors) {
-      if (at_k < depth && at_m < size) v = load(from);
-    } else {
+    for (int i = 0; i < 2; ++i) {
+      const T* const from = from_ + i * apart * step_;
+      Vec<T> v{};
+      if (vectors_) {
+        if (i * apart < left_ && room_ > 0) v = load(from);
+      } else {
 #pragma unroll
-      for (int i = 0; i < vec_size; ++i)
-        if (at_k + (Inner ? i : 0) < depth && at_m + (Inner ? 0 : i) < size) v.at[i] = from[i];
+        for (int j = 0; j < vec_size; ++j)
+          if (i * apart + (Inner ? j : 0) < left_ && (Inner ? 0 : j) < room_) v.at[j] = from[j];
+      }
+      if constexpr (Inner) {
+#pragma unroll
+        for (int j = 0; j < vec_size; ++j) to[my_k() + i * apart + j][my_m()] = v.at[j];
+      } else {
+        store(&to[my_k() + i * apart][my_m()], v);
+      }
     }
-    if constexpr (Inner) {
-#pragma unroll
-      for (int i = 0; i < vec_size; ++i) to[k + i][m] = v.at[i];
-    } else {
-      store(&to[k][m], v);
-    }
+    from_ += tile_depth * step_, left_ -= tile_depth;
   }
-}
+
+ private:
+  std::ptrdiff_t step_;
+  const T* from_;
+  int left_, room_;  // elements along k and m from this thread's first on
+  bool vectors_;
+};
 
 /// This thread's 8 x 4 sums, over `from` <= k < `to`, of a(m, k) * b(k, n); AInner, BInner: k runs along
 /// memory.
@@ -60,9 +77,11 @@ __device__ void multiply_tile(int rows, int columns, int from, int to, const Mat
   auto& left = *block_memory<StagedSide<T>>();
   auto& right = *(block_memory<StagedSide<T>>() + 1);
   const int row = int(threadIdx.x) / 16 * 8, column = int(threadIdx.x) % 16 * 4;
+  Side<AInner, T> from_a(a.data, AInner ? a.row : a.column, first_row, rows, from, to);
+  Side<BInner, T> from_b(b.data, BInner ? b.column : b.row, first_column, columns, from, to);
   for (int k0 = from; k0 < to; k0 += tile_depth) {
-    stage_side<AInner>(left, a.data, AInner ? a.row : a.column, first_row, rows, k0, to);
-    stage_side<BInner>(right, b.data, BInner ? b.column : b.row, first_column, columns, k0, to);
+    from_a.stage_next(left);
+    from_b.stage_next(right);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < tile_depth; ++k) {

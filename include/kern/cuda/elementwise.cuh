@@ -5,6 +5,8 @@
 
 #include "launch.cuh"
 #include "step_block.cuh"
+#include "tile.hpp"
+#include "vector.cuh"
 
 namespace kern::gpu {
 
@@ -27,19 +29,47 @@ __global__ void each_thread(int n, const double* loss, F f) {
   if (i < n && (!loss || isfinite(*loss))) f(i);
 }
 
-/// row(i) for each i < n, which sets each[i]; *mean = their mean. One block.
+/// row(i) for each i < n, which sets each[i]; *mean = their mean. One block. at_once: so many rows are worked
+/// on in shared memory, for each is a thread's and they stand one behind the other; 0: where they are.
 inline constexpr int mean_threads = 256;
 template <class T, class F>
-__global__ void __launch_bounds__(mean_threads) mean_of_rows(int n, F row, const T* each, double* mean) {
+__global__ void __launch_bounds__(mean_threads)
+    mean_of_rows(int n, int at_once, F row, const T* each, double* mean) {
   using Reduce = cub::BlockReduce<double, mean_threads>;
   __shared__ typename Reduce::TempStorage memory;
+  const int thread = int(threadIdx.x);
   double sum = 0;
-  for (int i = int(threadIdx.x); i < n; i += mean_threads) {
-    row(i);
-    sum += double(each[i]);
+  if (at_once == 0) {
+    for (int i = thread; i < n; i += mean_threads) {
+      row(i);
+      sum += double(each[i]);
+    }
+  } else {
+    const int stride = int(row.stride), pitch = stride | 1;  // odd: rows do not fall on the same banks
+    T* const z = block_memory<T>();
+    T* const dz = z + at_once * pitch;
+    for (int first = 0; first < n; first += at_once) {
+      const int count = lesser(at_once, n - first);
+      const std::ptrdiff_t from = std::ptrdiff_t(first) * stride;
+      for (int e = thread; e < count * stride; e += mean_threads) {
+        const int to = e / stride * pitch + e % stride;
+        z[to] = row.z[from + e];
+        dz[to] = 0;  // the padding stays so
+      }
+      __syncthreads();
+      if (thread < count) {
+        row.of(first + thread, z + thread * pitch, row.dz ? dz + thread * pitch : nullptr);
+        sum += double(each[first + thread]);
+      }
+      __syncthreads();
+      if (row.dz)
+        for (int e = thread; e < count * stride; e += mean_threads)
+          row.dz[from + e] = dz[e / stride * pitch + e % stride];
+      __syncthreads();
+    }
   }
   sum = Reduce(memory).Sum(sum);
-  if (threadIdx.x == 0) *mean = sum / n;
+  if (thread == 0) *mean = sum / n;
 }
 
 /// op(w, g, states...) of element i; a state that is null is 0 and not kept.

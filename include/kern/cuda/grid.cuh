@@ -96,8 +96,17 @@ Grid forward_grid(const Dense& d, int n) {
 }
 /// softmax_forward, softmax_backward.
 inline Grid rows_grid(int n) { return grid_of(std::size_t(n)); }
-/// mean_of_rows.
-inline Grid mean_grid() { return {dim3(1), dim3(mean_threads)}; }
+/// mean_of_rows: how many rows, `stride` apart, stand in shared memory at once, with their gradients; 0 if a
+/// warp of them would not fit.
+template <class T>
+int mean_rows(std::size_t stride, int n) {
+  const std::size_t fit = 40 * 1024 / (2 * sizeof(T) * (stride | 1));
+  return fit < 32 ? 0 : int(std::min<std::size_t>(fit, std::size_t(std::min(n, mean_threads))));
+}
+template <class T>
+Grid mean_grid(std::size_t stride, int n) {
+  return {dim3(1), dim3(mean_threads), 2 * sizeof(T) * (stride | 1) * std::size_t(mean_rows<T>(stride, n))};
+}
 /// reduce_parts of n values, each thread with 16 of them if there aren't too many; reduce_end.
 inline int reduce_blocks(std::size_t n) {
   return int(std::clamp<std::size_t>(n / (16 * reduce_threads), 1, 1024));

@@ -22,73 +22,108 @@ struct Sliding {
   int out, in;             // channels
   int kh, kw;              // kernel
   int stride_h, stride_w;  // from one output to the next
+  bool pooled;             // a window's outputs are neighbours; else a tile's columns apart
 
-  /// Channels that a thread works on: its sums have to fit its registers.
+  /// Channels that a thread works on: its sums have to fit its registers, and a small picture has to make
+  /// threads: with 64 a sample, 64 samples would leave three quarters of an H200's lanes idle.
   KERN_HOST_DEVICE constexpr int channels_a_thread() const {
-    return out % 8 == 0 && high * wide <= 4 ? 8 : 4;
+    return out % 8 == 0 && high * wide <= 4 && rows * columns * out / 8 >= 128 ? 8 : 4;
   }
   /// Whether four input channels are loaded at once.
   KERN_HOST_DEVICE constexpr bool in_fours() const { return in % 4 == 0; }
 };
 
-/// A block's share of a Sliding. For one row of the kernel, and `depth` input channels at a time, the input
-/// rows and the weights stand in shared memory.
+/// A block's share of a Sliding. For `taps` rows of the kernel (1 or all), and `depth` input channels at a
+/// time, the input rows and the weights stand in shared memory.
 struct SlidingTile {
   int rows, columns;  // windows
   int channels;       // of the output
   int depth;          // of the input
+  int taps;           // of the kernel
 
   KERN_HOST_DEVICE constexpr int groups(const Sliding& s) const { return channels / s.channels_a_thread(); }
   KERN_HOST_DEVICE constexpr int threads(const Sliding& s) const { return rows * columns * groups(s); }
   /// From a thread's first four channels to its next: neighbouring threads have neighbouring fours.
   KERN_HOST_DEVICE constexpr int channel_step(const Sliding& s) const { return groups(s) * 4; }
+  /// In shared memory from one output to the next: rows; columns, of one thread's.
+  KERN_HOST_DEVICE constexpr int row_step(const Sliding& s) const { return taps > 1 ? s.stride_h : 1; }
+  KERN_HOST_DEVICE constexpr int column_step(const Sliding& s) const {
+    return (s.pooled ? 1 : columns) * s.stride_w;
+  }
   /// Of the input in shared memory: rows, columns, elements from one column to the next (four more than there
   /// are, so that columns do not fall on the same banks).
-  KERN_HOST_DEVICE constexpr int in_rows(const Sliding& s) const { return rows * s.high; }
+  KERN_HOST_DEVICE constexpr int in_rows(const Sliding& s) const {
+    return (rows * s.high - 1) * row_step(s) + taps;
+  }
   KERN_HOST_DEVICE constexpr int in_columns(const Sliding& s) const {
     return (columns * s.wide - 1) * s.stride_w + s.kw;
   }
   KERN_HOST_DEVICE constexpr int pitch(const Sliding& s) const { return s.in_fours() ? depth + 4 : depth; }
+  /// From one row to the next: threads go on where they ended in the row before, so their loads are on banks
+  /// that follow, too.
+  KERN_HOST_DEVICE constexpr int row_pitch(const Sliding& s) const {
+    const int row = in_columns(s) * pitch(s);
+    if (s.pooled || s.stride_w > 1) return row;
+    return round_up(row - columns * pitch(s), 32) + columns * pitch(s);
+  }
   KERN_HOST_DEVICE constexpr int in_elements(const Sliding& s) const {
-    return round_up(in_rows(s) * in_columns(s) * pitch(s), 4);
+    return round_up(in_rows(s) * row_pitch(s), 4);
   }
   KERN_HOST_DEVICE constexpr int elements(const Sliding& s) const {
-    return in_elements(s) + s.kw * depth * channels;
+    return in_elements(s) + taps * s.kw * depth * channels;
   }
   KERN_HOST_DEVICE constexpr int blocks_of_picture(const Sliding& s) const {
     return ceil_div(s.rows, rows) * ceil_div(s.columns, columns);
   }
 };
 
-/// The tile whose threads have the least to do for nothing. None has 0 rows: the kernel is too large.
+/// Instructions, roughly, that four elements cost on their way into shared memory, and a barrier.
+inline constexpr int input_cost = 40, weight_cost = 16, barrier_cost = 40;
+
+/// How good a tile is: multiply-adds of use among all that its threads execute. Few threads hide little
+/// latency, many leave a multiprocessor few blocks to overlap.
+KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
+  const int threads = t.threads(s);
+  const long covered = long(ceil_div(s.rows, t.rows)) * t.rows * ceil_div(s.columns, t.columns) * t.columns;
+  const long useful = 1000L * s.rows * s.columns / covered * threads / round_up(threads, 32);
+  const long products = long(s.kh) * s.kw * s.in * s.high * s.wide * s.channels_a_thread();
+  const long passes = long(ceil_div(s.kh, t.taps)) * ceil_div(s.in, t.depth);
+  const long input = passes * t.in_rows(s) * t.in_columns(s) * ceil_div(t.depth, 4),
+             weights = passes * t.taps * s.kw * t.depth * t.channels / 4;
+  const long rest = (input * input_cost + weights * weight_cost) / threads + passes * barrier_cost;
+  const int usual = threads >= 96 && threads <= 192 ? 10 : threads >= 48 ? 9 : 5;
+  return useful * usual * 100 * products / (products + products / 8 + rest);
+}
+
+/// The best tile. None has 0 rows: the kernel is too large.
 KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_size) {
   const int step = s.channels_a_thread();
   const int channels = round_up(ceil_div(s.out, ceil_div(s.out, 64)), step);
   SlidingTile best{};
   long best_score = 0;
-  for (int depth = s.in_fours() ? 32 : lesser(s.in, 32); depth > 0;
-       depth = s.in_fours() ? depth / 2 : depth - 1) {
-    if (depth < 4 && s.in_fours()) break;
-    if (s.in_fours() && s.in % depth != 0) continue;
-    for (int across = 1; across <= 8; ++across)
-      for (int down = 1; down <= 32; ++down) {
-        const SlidingTile t{ceil_div(s.rows, down), ceil_div(s.columns, across), channels, depth};
-        const int threads = t.threads(s);
-        if (threads > 256 || t.elements(s) * element_size > shared_limit) continue;
-        const long covered =
-            long(ceil_div(s.rows, t.rows)) * t.rows * ceil_div(s.columns, t.columns) * t.columns;
-        const long useful = 1000L * s.rows * s.columns / covered * threads / round_up(threads, 32);
-        const long score = useful * (threads < 48 ? 5 : threads < 96 || threads > 192 ? 9 : 10);
-        if (score > best_score) best = t, best_score = score;
-      }
-    if (best_score > 0) return best;
-  }
+  for (int taps = s.kh; taps > 0; taps = taps > 1 ? 1 : 0)
+    for (int depth = s.in_fours() ? 32 : lesser(s.in, 32); depth > 0;
+         depth = s.in_fours() ? depth / 2 : depth - 1) {
+      if (depth < 4 && s.in_fours()) break;
+      if (s.in_fours() && s.in % depth != 0) continue;
+      bool fits = false;
+      for (int across = 1; across <= 8; ++across)
+        for (int down = 1; down <= 32; ++down) {
+          if (down > 1 && ceil_div(s.rows, down) == ceil_div(s.rows, down - 1)) continue;
+          const SlidingTile t{ceil_div(s.rows, down), ceil_div(s.columns, across), channels, depth, taps};
+          if (t.threads(s) > 256 || t.elements(s) * element_size > shared_limit) continue;
+          fits = true;
+          if (const long its = score(s, t); its > best_score) best = t, best_score = its;
+        }
+      if (fits && !s.in_fours()) break;
+    }
+  if (best_score > 0) return best;
   // Wide pictures, wide kernels: what fits.
   for (int some = channels; some > 0; some -= step)
     for (int columns = lesser(s.columns, greater(1, 128 / (some / step))); columns > 0; columns /= 2)
       for (int depth = s.in_fours() ? 16 : lesser(s.in, 16); depth > 0; depth /= 2) {
         if (s.in_fours() && (depth < 4 || s.in % depth != 0)) continue;
-        const SlidingTile t{1, columns, some, depth};
+        const SlidingTile t{1, columns, some, depth, 1};
         if (t.elements(s) * element_size <= shared_limit) return t;
       }
   return best;
@@ -100,7 +135,8 @@ KERN_HOST_DEVICE constexpr Sliding forward_sliding(const Contraction& c) {
           c.pool_h,   pooled ? c.pool_w : pixels_a_thread,
           c.cols,     c.ci,
           c.kh,       c.kw,
-          c.stride_h, c.stride_w};
+          c.stride_h, c.stride_w,
+          pooled};
 }
 /// The border of a picture, which nobody reads from its gradient.
 struct Border {
@@ -110,9 +146,17 @@ struct Border {
 /// it.
 KERN_HOST_DEVICE constexpr Sliding backward_sliding(const Contraction& c, Border around) {
   const int rows = c.h - 2 * around.h, columns = c.w - 2 * around.w;
-  return {
-      rows, ceil_div(columns, pixels_a_thread), 1, pixels_a_thread, round_up(c.ci, 4), c.cols, c.kh, c.kw, 1,
-      1};
+  return {rows,
+          ceil_div(columns, pixels_a_thread),
+          1,
+          pixels_a_thread,
+          round_up(c.ci, 4),
+          c.cols,
+          c.kh,
+          c.kw,
+          1,
+          1,
+          false};
 }
 
 /// A block's share of a weight gradient: `taps` rows of the kernel, `depth` input channels, `channels` output
@@ -139,12 +183,19 @@ struct GradientTile {
   KERN_HOST_DEVICE constexpr int in_columns(const Contraction& c) const {
     return (columns - 1) * c.stride_w + c.kw;
   }
+  /// Elements from one input row in shared memory to the next: where rows of the kernel fall on the same
+  /// banks, somewhat more than there are.
+  KERN_HOST_DEVICE constexpr int row_pitch(const Contraction& c) const {
+    const int row = in_columns(c) * pitch(c);
+    return c.ci % 4 == 0 ? row : round_up(row, 32) + lesser(16, greater(8, 4 * quads(c)));
+  }
   /// Of the input in shared memory; four more, for quads that reach over the end.
   KERN_HOST_DEVICE constexpr int in_elements(const Contraction& c) const {
-    return round_up(in_rows(c) * in_columns(c) * pitch(c) + 4, 4);
+    return round_up(in_rows(c) * row_pitch(c) + 4, 4);
   }
+  /// At the end the splits' sums, or the bias's, stand there.
   KERN_HOST_DEVICE constexpr int elements(const Contraction& c) const {
-    return greater(in_elements(c) + rows * columns * channels, splits > 1 ? threads(c) * 4 * each : 0);
+    return greater(in_elements(c) + rows * columns * channels, threads(c) * 4 * (splits > 1 ? each : 1));
   }
   KERN_HOST_DEVICE constexpr int bands_down(const Contraction& c) const {
     return ceil_div(c.out_h() * c.pool_h, rows);
@@ -174,7 +225,8 @@ KERN_HOST_DEVICE constexpr GradientTile gradient_tile_of(const Contraction& c, i
           // Bands cut no window of a pool.
           for (t.rows = lesser(round_up(8, c.pool_h), all_rows); t.rows > 0; t.rows -= c.pool_h) {
             for (t.splits = 16; t.splits > 0; t.splits /= 2)
-              if (t.splits <= columns && t.threads(c) <= 256 && t.elements(c) * element_size <= shared_limit)
+              if (t.splits <= columns && t.threads(c) <= 256 && t.threads(c) >= channels / 4 &&
+                  t.elements(c) * element_size <= shared_limit)
                 return t;
           }
         }

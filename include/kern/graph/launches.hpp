@@ -43,7 +43,7 @@ class Launches {
       with_numbers(
           i, [&](const auto& d) { add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n)); });
     }
-    add(Part::loss, -1, Costs::loss(p_.dims[std::size_t(p_.stage[trained - 1].last - 1)].size(), n));
+    add(Part::loss, -1, Costs::loss(p_.stage[trained - 1].out_size(), n));
     if (has_ops(trained - 1))
       add(Part::undo, trained - 1,
           Costs::undo(p_.stage[trained - 1].out_size(), reads_output(trained - 1), n));

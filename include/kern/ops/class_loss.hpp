@@ -53,7 +53,7 @@ struct NegativeLogLikelihood {
 };
 
 /// A formula's loss of sample i of a batch times its share, and, where dz is not null, its gradient times
-/// scale. A sample whose share is 0 is left out: its label may be none.
+/// scale. A sample whose share is 0 is left out: its label may be none. of(): as CrossEntropyRow's.
 template <class T, class Formula>
 struct ClassLossRow {
   const T* z;
@@ -66,9 +66,11 @@ struct ClassLossRow {
   Formula formula;
   KERN_HOST_DEVICE void operator()(int i) const {
     const std::size_t at = std::size_t(i) * stride;
-    T* const gradient = dz ? dz + at : nullptr;
+    of(i, z + at, dz ? dz + at : nullptr);
+  }
+  KERN_HOST_DEVICE void of(int i, const T* scores, T* gradient) const {
     if (shares[i] != 0) {
-      each[i] = shares[i] * formula(z + at, labels[i], layout, weight, scale * shares[i], gradient);
+      each[i] = shares[i] * formula(scores, labels[i], layout, weight, scale * shares[i], gradient);
       return;
     }
     each[i] = 0;

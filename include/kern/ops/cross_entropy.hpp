@@ -28,7 +28,7 @@ KERN_HOST_DEVICE T cross_entropy(const T* z, int label, OutputLayout layout, T s
 }
 
 /// The same for sample i of a batch whose scores are `stride` apart: each[i] = its loss, and, where dz is not
-/// null, its gradient.
+/// null, its gradient. of(): where that sample's scores and gradient stand elsewhere.
 template <class T>
 struct CrossEntropyRow {
   const T* z;
@@ -40,8 +40,11 @@ struct CrossEntropyRow {
   T* each;
   KERN_HOST_DEVICE void operator()(int i) const {
     const std::size_t at = std::size_t(i) * stride;
-    each[i] = dz ? cross_entropy(z + at, labels[i], layout, scale, dz + at)
-                 : cross_entropy(z + at, labels[i], layout);
+    of(i, z + at, dz ? dz + at : nullptr);
+  }
+  KERN_HOST_DEVICE void of(int i, const T* scores, T* gradient) const {
+    each[i] = gradient ? cross_entropy(scores, labels[i], layout, scale, gradient)
+                       : cross_entropy(scores, labels[i], layout);
   }
 };
 

@@ -44,7 +44,7 @@ KERN_HOST_DEVICE T binary_cross_entropy(T z, T t, T p, T& slope) {
 }
 
 /// The sum of sample i's losses times `share`, and, where dz is not null, its gradient times `scale`.
-/// Targets stand as PyTorch has them.
+/// Targets stand as PyTorch has them. of(): as CrossEntropyRow's.
 template <class T, class Formula>
 struct ValueLossRow {
   const T* z;
@@ -56,12 +56,15 @@ struct ValueLossRow {
   Formula formula;
   KERN_HOST_DEVICE void operator()(int i) const {
     const std::size_t at = std::size_t(i) * stride;
+    of(i, z + at, dz ? dz + at : nullptr);
+  }
+  KERN_HOST_DEVICE void of(int i, const T* outputs, T* gradient) const {
     const T* const t = targets + std::size_t(i) * std::size_t(layout.size());
     T sum = 0;
     for (int j = 0; j < layout.size(); ++j) {
       T slope;
-      sum += formula(z[at + std::size_t(layout.at(j))], t[j], slope, j);
-      if (dz) dz[at + std::size_t(layout.at(j))] = scale * slope;
+      sum += formula(outputs[layout.at(j)], t[j], slope, j);
+      if (gradient) gradient[layout.at(j)] = scale * slope;
     }
     each[i] = share * sum;
   }
