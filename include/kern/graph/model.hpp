@@ -438,16 +438,17 @@ class Model
   }
   /// Of what lies as the parameters do, in PyTorch's layout. Nothing else is fetched.
   void read(const Stored& all, const graph::ParameterSlot& s, T* to) const {
-    const auto [first, last] = graph::stored_range(s, stage_of(s));
-    const T* const from = executor_.backend().to_host(all.data() + first, last - first);
+    const auto range = graph::stored_range(s, stage_of(s));
+    const T* const from = executor_.backend().to_host(all.data() + range.first, range.second - range.first);
     graph::each_element(s, stage_of(s),
-                        [&, first = first](std::size_t i, std::size_t at) { to[i] = from[at - first]; });
+                        [&](std::size_t i, std::size_t at) { to[i] = from[at - range.first]; });
   }
   template <class F>
   void write(const graph::ParameterSlot& s, F value) {
-    const auto [first, last] = graph::stored_range(s, stage_of(s));
-    executor_.edit_parameters(first, last, [&, first = first](T* to) {
-      graph::each_element(s, stage_of(s), [&](std::size_t i, std::size_t at) { to[at - first] = value(i); });
+    const auto range = graph::stored_range(s, stage_of(s));
+    executor_.edit_parameters(range.first, range.second, [&](T* to) {
+      graph::each_element(s, stage_of(s),
+                          [&](std::size_t i, std::size_t at) { to[at - range.first] = value(i); });
     });
   }
   void require_gradients() const {
