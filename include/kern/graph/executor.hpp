@@ -265,18 +265,17 @@ class Executor {
     if constexpr (structure.stage[I].kind == Kind::join) {
       join_backward<I, InputGradient>(s);
     } else {
-      write_dx<I, InputGradient>(s, [&](T* dx) {
-        const BackwardPass<T> pass{x<I>(s.first),
-                                   parameters_.template weights<I>(),
-                                   y<I>(s.first),
-                                   training_memory_.argmax(I, s.first),
-                                   training_memory_.dy(I, s.worker, s.first),
-                                   dx,
-                                   dw,
-                                   db};
-        backend_.template backward<has_dx<I, InputGradient>>(s, descriptor<I>(), pass, S::template chain<I>(),
-                                                             below<I>(), draw_);
-      });
+      const BackwardPass<T> pass{x<I>(s.first),
+                                 parameters_.template weights<I>(),
+                                 y<I>(s.first),
+                                 training_memory_.argmax(I, s.first),
+                                 training_memory_.dy(I, s.worker, s.first),
+                                 dx<I, InputGradient>(s),
+                                 dw,
+                                 db};
+      backend_.template backward<has_dx<I, InputGradient>>(s, descriptor<I>(), pass, S::template chain<I>(),
+                                                           below<I>(), draw_);
+      add_dx<I, InputGradient>(s);
     }
   }
   template <int I, bool InputGradient>
@@ -285,11 +284,11 @@ class Executor {
     if constexpr (!Backend::takes_back_below)
       backend_.undo(s, descriptor<I>(), y<I>(s.first), dy, S::template chain<I>(), draw_);
     each_stage_down<2, 0>([&]<int Which>() {
-      if constexpr (has_dx<I, InputGradient, Which>)
-        write_dx<I, InputGradient, Which>(s, [&](T* dx) {
-          backend_.template join_backward<Which>(s, descriptor<I>(), x<I, Which>(s.first), dy, dx,
-                                                 below<I, Which>(), draw_);
-        });
+      if constexpr (has_dx<I, InputGradient, Which>) {
+        backend_.template join_backward<Which>(s, descriptor<I>(), x<I, Which>(s.first), dy,
+                                               dx<I, InputGradient, Which>(s), below<I, Which>(), draw_);
+        add_dx<I, InputGradient, Which>(s);
+      }
     });
   }
   template <int I, int Which = 0>
@@ -347,11 +346,12 @@ class Executor {
   }
   template <int I, bool InputGradient>
   void norm_backward(Slice s) {
-    if constexpr (has_dx<I, InputGradient>)
-      write_dx<I, InputGradient>(s, [&](T* dx) {
-        backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), parameters_.template norm_state<I>(),
-                               training_memory_.dy(I, s.worker, s.first), dx, below<I>(), draw_);
-      });
+    if constexpr (has_dx<I, InputGradient>) {
+      backend_.norm_backward(s, descriptor<I>(), x<I>(s.first), parameters_.template norm_state<I>(),
+                             training_memory_.dy(I, s.worker, s.first), dx<I, InputGradient>(s), below<I>(),
+                             draw_);
+      add_dx<I, InputGradient>(s);
+    }
   }
 
   // What a stage reads and writes, from a sample on.
@@ -365,20 +365,23 @@ class Executor {
   }
   template <int I, bool InputGradient, int Which = 0>
   static constexpr bool has_dx = S::source(I, Which) >= 0 || InputGradient;
-  /// write(dx); null where nobody asks for it. Where others have written theirs to the same output, it is
-  /// added: from the last that reads it to the first.
-  template <int I, bool InputGradient, int Which = 0, class F>
-  void write_dx(Slice s, F&& write) {
+  /// Where it goes; null where nobody asks for it. Of those that read one output the last writes its
+  /// gradient, and what the others have is added: add_dx().
+  template <int I, bool InputGradient, int Which = 0>
+  T* dx(Slice s) {
+    if constexpr (!has_dx<I, InputGradient, Which>)
+      return nullptr;
+    else if constexpr (S::reads_last(I, Which))
+      return training_memory_.gradient(S::source(I, Which), s);
+    else
+      return training_memory_.more_gradient(s);
+  }
+  template <int I, bool InputGradient, int Which = 0>
+  void add_dx(Slice s) {
     constexpr int from = S::source(I, Which);
-    if constexpr (!has_dx<I, InputGradient, Which>) {
-      write(static_cast<T*>(nullptr));
-    } else if constexpr (S::reads_last(I, Which)) {
-      write(training_memory_.gradient(from, s));
-    } else {
-      T* const more = training_memory_.more_gradient(s);
-      write(more);
-      backend_.add(s, plan_.image(from), more, training_memory_.gradient(from, s));
-    }
+    if constexpr (has_dx<I, InputGradient, Which> && !S::reads_last(I, Which))
+      backend_.add(s, plan_.image(from), training_memory_.more_gradient(s),
+                   training_memory_.gradient(from, s));
   }
 
   [[gnu::cold]] void reserve_training(int n) {
