@@ -19,11 +19,15 @@ static_assert(graph::IsBackend<testing::ReferenceBackend<float>, Reference, floa
 static_assert(!graph::IsBackend<testing::ReferenceBackend<float>, Host, float>, "it is made from a Host");
 static_assert(!graph::Contract<testing::ReferenceBackend<float>, Reference, float, true>::kept,
               "it has no norms");
+static_assert(graph::Contract<testing::ReferenceBackend<float>, Reference, float, false, true>::kept);
+static_assert(graph::Contract<host::Backend<float>, Host, float, true, true>::kept);
 
 // In double, sums of up to some hundred terms in another order differ by some 1e-14.
 TEST_CASE("a backend of plain loops trains as the host's does") {
-  using Net = Sequential<Conv2d<2, 6, 3, 1, 1>, ReLU, MaxPool2d<2>, Dropout2d<0.25>, Conv2d<6, 8, 3>, Sigmoid,
-                         AvgPool2d<2>, Flatten, Linear<8, 9>, GELU<>, Dropout<0.5>, Linear<9, 5>, LogSoftmax>;
+  using Net = Sequential<Conv2d<2, 6, 3, 1, 1>, ReLU, MaxPool2d<2>, Dropout2d<0.25>,
+                         Concat<Conv2d<6, 3, 3>, Conv2d<6, 5, 3>>, Sigmoid,
+                         Concat<Sequential<AvgPool2d<2>, Flatten>, Flatten>, Linear<40, 9>,
+                         Residual<GELU<>, Dropout<0.5>, Linear<9, 9>>, Tanh, Linear<9, 5>, LogSoftmax>;
   Model<Net, Input<2, 8, 8>, Host, double> a{Seed{3}, Host{.threads = 2}};
   Model<Net, Input<2, 8, 8>, Reference, double> b{Seed{3}};
   Twins twins{a, b, CrossEntropyLoss{}, Sgd{.lr = 0.1, .momentum = 0.9}, 1e-12};

@@ -109,6 +109,31 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
     for (int i = 0; i < s.count(); ++i) backward_one<DataGradient>(d, s.first + i, i, p, chain, draw);
   }
+  template <class D, class Chain>
+  void undo(Slice s, D known, const T* y, T* dy, const Chain& chain, Draw draw) {
+    const auto d = known.get();
+    const StoredImage image{d.c, d.out_h(), d.out_w(), d.cols, d.border_h, d.border_w};
+    for (int i = 0; i < s.count(); ++i, y += image.size(), dy += image.size())
+      each_of_image(image, [&](int k, int pixel) {
+        const int e = image.at(k, pixel);
+        dy[e] = chain.template bind<T>(Place{s.first + i, k, d.c}, draw).backward(dy[e], y[e], pixel);
+      });
+  }
+  template <int Which, class D>
+  void join_backward(Slice s, D known, const T*, const T* dy, T* dx, NoBelow, Draw) {
+    const Join d = known.get();
+    const StoredImage in = d.input(Which);
+    for (int i = 0; i < s.count(); ++i, dy += d.out_size(), dx += in.size())
+      each_of_image(in, [&](int k, int pixel) {
+        const int place = k * in.h * in.w + pixel;  // as PyTorch counts
+        dx[in.at(k, pixel)] =
+            dy[d.output().at(d.first_channel(Which) + place / (d.h * d.w), place % (d.h * d.w))];
+      });
+  }
+  void add(Slice s, const StoredImage& d, const T* from, T* to) {
+    for (int i = 0; i < s.count(); ++i, from += d.size(), to += d.size())
+      each_of_image(d, [&](int k, int pixel) { to[d.at(k, pixel)] += from[d.at(k, pixel)]; });
+  }
   void finish_gather() {}
   template <class D>
   void gather(D known, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
@@ -215,6 +240,29 @@ class ReferenceBackend : public host::OwnMemory<T> {
       each_of_row(d, [&](int e) { sum += std::exp(x[e] - top); });
       each_of_row(d, [&](int e) { y[e] = d.log ? x[e] - top - std::log(sum) : std::exp(x[e] - top) / sum; });
     }
+  }
+  template <class Chain>
+  void forward_one(const Join& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+    const StoredImage out = d.output();
+    T* const y = p.y + std::size_t(i) * std::size_t(out.size());
+    each_of_image(out, [&](int k, int pixel) { y[out.at(k, pixel)] = 0; });
+    for (const int which : {0, 1}) {
+      const StoredImage in = d.input(which);
+      const T* const x = (which == 0 ? p.x : p.other) + std::size_t(i) * std::size_t(in.size());
+      each_of_image(in, [&](int k, int pixel) {
+        const int place = k * in.h * in.w + pixel;  // as PyTorch counts
+        y[out.at(d.first_channel(which) + place / (d.h * d.w), place % (d.h * d.w))] += x[in.at(k, pixel)];
+      });
+    }
+    each_of_image(out, [&](int k, int pixel) {
+      T& v = y[out.at(k, pixel)];
+      v = chain.template bind<T>(Place{sample, k, d.c}, draw).forward(v, pixel);
+    });
+  }
+  template <class F>
+  static void each_of_image(const StoredImage& d, F f) {
+    for (int k = 0; k < d.c; ++k)
+      for (int pixel = 0; pixel < d.h * d.w; ++pixel) f(k, pixel);
   }
   template <class F>
   static void each_of_row(const SoftmaxRows& d, F f) {

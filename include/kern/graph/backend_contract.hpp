@@ -49,6 +49,8 @@ struct chunks;
 struct forward;
 struct backward;
 struct undo;
+struct join_backward;
+struct add;
 struct norm_chunk;
 struct norm_parts;
 struct norm_measure;
@@ -71,15 +73,19 @@ struct step;
 
 namespace graph {
 
-/// Net has a batch normalisation.
-template <class Net>
-inline constexpr bool normalises = []<class... L>(std::tuple<L...>*) {
-  return ((L::lowers_to == nn::Lowering::norm) || ...);
-}(static_cast<nn::flat_layers<Net>*>(nullptr));
+namespace detail {
+template <class Layers, nn::Lowering Kind>
+inline constexpr bool any_of = false;
+template <class... L, nn::Lowering Kind>
+inline constexpr bool any_of<std::tuple<L...>, Kind> = ((L::lowers_to == Kind) || ...);
+}  // namespace detail
+/// Net has layers of that kind.
+template <class Net, nn::Lowering Kind>
+inline constexpr bool has_layers = detail::any_of<nn::flat_layers<Net>, Kind>;
 
 /// How each part of B, a backend for elements T on a Device, is used. Batch: a view of samples. Norms: also
-/// those for nets with a batch normalisation.
-template <class B, class Device, class T, bool Norms = false,
+/// those for nets with a batch normalisation; Joins: with branches.
+template <class B, class Device, class T, bool Norms = false, bool Joins = false,
           class Batch = TensorView<const T, Shape<dyn, 4>>>
 class Contract {
   struct Function {
@@ -96,6 +102,7 @@ class Contract {
   };
   using D = Known<Contraction{3, 3, 4, 3, 3, 4, 4, 1, 1, 1, 1, 0, 0}>;
   using N = Known<Norm{1, 1, 4, 4, 0, 0, 0}>;
+  using J = Known<Join{1, 1, 4, 4, 0, 0, join_sum, {4, 1, 1, 4, 0, 0}, {4, 1, 1, 4, 0, 0}}>;
   // Things to call with; only named in requires-expressions, so never defined.
   static B& b;
   static const B& constant;
@@ -109,6 +116,7 @@ class Contract {
   static Draw draw;
   static D d;
   static N norm;
+  static J join;
   static Function f;
   static Op op;
   static ops::Chain<> chain;
@@ -144,7 +152,9 @@ class Contract {
     Has<part::chunks, requires { b.chunks(i, i, f); }>,
     Has<part::forward, requires { b.forward(s, d, ForwardPass<T>{}, chain, draw); }>,
     Has<part::backward, requires { b.template backward<true>(s, d, BackwardPass<T>{}, chain, NoBelow{}, draw); }>,
-    Has<part::undo, (requires { requires !B::takes_back_below; } || requires { b.undo(s, d, q, p, chain, draw); })>,
+    Has<part::undo, (requires { requires !B::takes_back_below && !Joins; } || requires { b.undo(s, d, q, p, chain, draw); })>,
+    Has<part::join_backward, (!Joins || requires { b.template join_backward<1>(s, join, q, q, p, NoBelow{}, draw); })>,
+    Has<part::add, (!Joins || requires { b.add(s, StoredImage{}, q, p); })>,
     Has<part::norm_chunk, (!Norms || requires { int(B::norm_chunk(i, i)); })>,
     Has<part::norm_parts, (!Norms || requires { int(B::norm_parts(i, i)); })>,
     Has<part::norm_measure, (!Norms || requires { b.norm_measure(s, norm, q, p, i); })>,
@@ -187,7 +197,7 @@ class Contract {
   }
 };
 
-/// B is a backend for elements T on a Device, for nets without batch normalisations.
+/// B is a backend for elements T on a Device, for nets without batch normalisations and branches.
 template <class B, class Device, class T>
 concept IsBackend = Contract<B, Device, T>::kept;
 
@@ -201,8 +211,8 @@ struct NoBackend : host::Backend<T> {
 /// Refuses to be a base class where Device's backend lacks a part that Net needs.
 template <class Net, class In, class Device, class T>
 struct WithBackend {
-  using Keeps = Contract<typename Device::template Backend<T>, Device, T, normalises<Net>,
-                         TensorView<const T, typename In::Batch>>;
+  using Keeps = Contract<typename Device::template Backend<T>, Device, T, has_layers<Net, nn::Lowering::norm>,
+                         has_layers<Net, nn::Lowering::join>, TensorView<const T, typename In::Batch>>;
   static_assert(sizeof(*Keeps::lacking()));
   using Backend = std::conditional_t<Keeps::kept, typename Device::template Backend<T>, NoBackend<T>>;
 };
