@@ -156,9 +156,10 @@ class StateReader : public Names {
   template <class X>
   X count(std::string_view name, X& x) {
     const X there = value(name, x);
-    for (const auto n : elements(there))
-      if (constexpr auto most = std::numeric_limits<decltype(+n)>::max() / 2; n < 0 || n > most)
-        faults_.add(whole_name(name), text("expected 0 to ", most, ", got ", n));
+    for (const auto n : elements(there)) {
+      constexpr auto most = std::numeric_limits<decltype(+n)>::max() / 2;
+      if (n < 0 || n > most) faults_.add(whole_name(name), text("expected 0 to ", most, ", got ", n));
+    }
     return there;
   }
   template <class X>
