@@ -39,6 +39,26 @@ std::vector<std::string> launched(int n) {
   trainer.step(x, labels);
   return seen.all;
 }
+/// The same from a data set on the device.
+template <class N, class In>
+std::vector<std::string> launched_from_set(int n) {
+  struct Set {
+    using Sample = typename In::Sample;
+    std::size_t count;
+    std::vector<std::uint8_t> pixels = std::vector<std::uint8_t>(std::size_t(In::dims.size()), 7);
+    std::size_t size() const { return count; }
+    int classes() const { return 2; }
+    data::Record get(std::size_t i) const { return {pixels, int(i % 2)}; }
+  };
+  Model<N, In, Cuda> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.9}};
+  auto loader =
+      data::make_loader(Cuda{}, Set{std::size_t(n)}, data::ToTensor{}, {.batch_size = n, .shuffle = true});
+  const auto batch = loader.begin();
+  Seen seen;
+  trainer.step(*batch);
+  return seen.all;
+}
 template <class Net, class In>
 std::vector<std::string> listed(int n) {
   std::vector<std::string> all;
@@ -55,6 +75,8 @@ TEST_CASE("a step launches what is listed, in that order, and explain says so") 
   CHECK(all != listed<LeNet, Digit>(65));
   CHECK(launched<Odd, Small>(5) == listed<Odd, Small>(5));
   CHECK(launched<erase_shapes<Odd>, Small>(130) == listed<Odd, Small>(130));
+  CHECK(launched_from_set<LeNet, Digit>(64) == all);  // bytes need no launch of their own
+  CHECK(all.size() <= 12);
 
   const std::string e = explain<LeNet, Digit, Cuda>(64);
   CHECK(all.size() > 10);
@@ -64,7 +86,20 @@ TEST_CASE("a step launches what is listed, in that order, and explain says so") 
   }
   CHECK(e.find("stage 1: convolution and pooling  (16, 26, 26) -> (4608)") != std::string::npos);
   CHECK(e.find("ends here: the next layer sums over the whole sample") != std::string::npos);
+  CHECK(e.find("reads the samples as they come: floats, or a data set's bytes\n") != std::string::npos);
   CHECK(e.find("a step: " + std::to_string(all.size()) + " launches, ") != std::string::npos);
+}
+
+TEST_CASE("a first layer that does not read bytes has them stored") {
+  using Mlp = Sequential<Flatten, Linear<784, 10>>;
+  auto more = listed<Mlp, Digit>(64);
+  const auto all = launched_from_set<Mlp, Digit>(64);
+  REQUIRE(all.size() == more.size() + 1);
+  CHECK(all[0] ==
+        "store_input with a grid of (196, 1, 1) blocks of (256, 1, 1) threads and 0 bytes of shared memory");
+  CHECK(std::vector(all.begin() + 1, all.end()) == more);
+  CHECK(explain<Mlp, Digit, Cuda>(64).find("from a data set on the device in a launch more\n") !=
+        std::string::npos);
 }
 
 // By hand: 64 samples, 4 bytes a number.

@@ -261,10 +261,11 @@ struct Weights {
 /// Which input won, counted within its window: a * kw + b.
 using WindowIndex = std::int16_t;
 
-/// What a stage's forward pass reads and writes, from the slice's first sample on.
-template <class T>
+/// What a stage's forward pass reads and writes, from the slice's first sample on. X: of the first stage what
+/// the backend has for a batch, if it reads samples itself.
+template <class T, class X = const T*>
 struct ForwardPass {
-  const T* x;
+  X x;
   Weights<T> w;
   T* y;
   WindowIndex* argmax;       // y's layout; null where nobody will ask (inference)
@@ -274,9 +275,9 @@ struct ForwardPass {
 /// What its backward pass reads and writes. dy comes in as dL/dy and may be overwritten; borders of dy and dx
 /// hold anything. dw, db: a chunk's partial sums in the backend's own layout (Contraction), or the gradient
 /// itself (Dense).
-template <class T>
+template <class T, class X = const T*>
 struct BackwardPass {
-  const T* x;
+  X x;
   Weights<T> w;
   const T* y;
   const WindowIndex* argmax;

@@ -23,6 +23,7 @@
 #include "norm.cuh"
 #include "pointwise.cuh"
 #include "recording.hpp"
+#include "samples.hpp"
 #include "softmax.cuh"
 #include "tensor.hpp"
 #include "upload.hpp"
@@ -30,19 +31,12 @@
 
 namespace kern::gpu {
 
-/// Samples in PyTorch's layout on a device: work on them is put on the stream of `where`.
-template <class T>
-struct DeviceSamples {
-  const T* data;
-  Cuda where;
-  DeviceSamples operator+(std::size_t n) const { return {data + n, where}; }
-};
-
 template <class T>
 class Backend {
  public:
   explicit Backend(const Cuda& where)
       : where_(where),
+        taken_{{}, where},
         done_(most_counted_tiles, where),
         block_(1, where),
         loss_(1, where),
@@ -112,29 +106,46 @@ class Backend {
   }
   const std::int32_t* targets(std::span<const std::int32_t> t) { return sent(t, labels_, labels_up_); }
   const T* targets(std::span<const T> t) { return sent(t, values_, values_up_); }
+
+  /// A convolution reads a batch itself, wherever it lies, for the others it is stored.
+  template <class Stage>
+  static constexpr bool reads_samples = std::is_same_v<Stage, Contraction>;
   void load(const Entry& e, const T* samples, T* x, int n) {
-    const std::size_t count = std::size_t(n) * std::size_t(e.size());
-    if (stored_as_it_is(e)) return samples_up_.send(x, where_, samples, count * sizeof(T));
-    if (samples_.size() < count) samples_ = allocate<T>(count);
-    samples_up_.send(samples_.data(), where_, samples, count * sizeof(T));
-    load(e, DeviceSamples<T>{samples_.data(), where_}, x, n);
-  }
-  void load(const Entry& e, const DeviceSamples<T>& samples, T* x, int n) {
     if (stored_as_it_is(e))
-      return copy_on_device(x, where_, samples.data, samples.where,
+      return samples_up_.send(x, where_, samples, std::size_t(n) * std::size_t(e.size()) * sizeof(T));
+    load(e, brought(e, samples, n), x, n);
+  }
+  void load(const Entry& e, const DeviceSamples& samples, T* x, int n) {
+    if (stored_as_it_is(e) && !samples.at.order && !samples.at.table)
+      return copy_on_device(x, where_, samples.at.elements, samples.where,
                             std::size_t(n) * std::size_t(e.size()) * sizeof(T));
-    if (samples.where.device != where_.device)
-      throw ArgumentError(text("the samples are on device ", samples.where.device,
-                               ": expected the model's, device ", where_.device));
-    order(samples.where, where_);
-    launch("store_input", store_input<T>, entry_grid(e, n), where_, e, n, samples.data, x);
+    wait_for(samples.where);
+    launch("store_input", store_input<T, AnyEntry>, entry_grid(e, n), where_,
+           BatchInput<T, AnyEntry>{AnyEntry(e), nullptr, samples.at}, n, x);
     order(where_, samples.where);
   }
+  /// Before begin(): the batch that input() is of. The stream of its samples goes on after what reads them:
+  /// in a training step after step(), in inference after done_reading().
+  void take(const Entry& e, const T* samples, int n) { take(e, brought(e, samples, n), n); }
+  void take(const Entry&, const DeviceSamples& samples, int) {
+    wait_for(samples.where);
+    taken_ = samples;
+  }
+  /// For a first stage that reads samples, its x; e: the Known Entry.
+  template <class E>
+  BatchInput<T, E> input(const E& e, bool training) const {
+    return {e, training ? block_.data() : nullptr, training ? SamplesAt{} : taken_.at};
+  }
+  void done_reading() { order(where_, std::exchange(taken_.where, where_)); }
 
-  /// What load() takes of a view.
+  /// What load() and take() take of a view.
   template <class S>
-  static DeviceSamples<T> samples_of(const TensorView<const T, S, Cuda>& v) {
-    return {v.data().get(), v.device()};
+  static DeviceSamples samples_of(const TensorView<const T, S, Cuda>& v) {
+    return {{v.data().get(), nullptr, nullptr}, v.device()};
+  }
+  template <class S>
+  static DeviceSamples samples_of(const PickedSamples<T, S>& v) {
+    return v.samples();
   }
   template <class S>
   static const T* samples_of(const TensorView<const T, S, Host>& v) {
@@ -154,6 +165,7 @@ class Backend {
   void begin(const Draw& draw) {
     gatherings_ = {};  // of a step that failed
     on_host_block_.step = draw.step;
+    on_host_block_.samples = taken_.at;
     block_up_.send(block_.data(), where_, &on_host_block_, sizeof on_host_block_);
   }
 
@@ -188,6 +200,7 @@ class Backend {
       in_step(backward);
     else
       size->backward.play(where_);
+    done_reading();
     loss_is_there_.synchronize();
     if (first && all.allocated == allocated_) {
       if (all.sizes.size() == most_sizes) all.sizes.erase(all.sizes.begin());
@@ -247,8 +260,8 @@ class Backend {
     launch("reduce_end", reduce_end<Op>, reduce_grid(1), where_, blocks, op, loss_.data(), parts, results);
   }
 
-  template <class D, class Chain>
-  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, Draw at) {
+  template <class D, class X, class Chain>
+  void forward(Slice s, D d, const ForwardPass<T, X>& p, const Chain& chain, Draw at) {
     const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
@@ -257,7 +270,7 @@ class Backend {
       constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
       const SlidingTile t = found_tile<forward_tile<T>>(d);
       with_channels<D, forward_channels>(forward_channels(c), [&]<int Channels>() {
-        launch("convolve", convolve<T, h, w, Channels, D, Chain>, forward_grid<T>(c, t, n), where_, d, t,
+        launch("convolve", convolve<T, h, w, Channels, D, X, Chain>, forward_grid<T>(c, t, n), where_, d, t,
                s.first, p, chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Window>) {
@@ -294,8 +307,8 @@ class Backend {
   template <class D>
   void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
 
-  template <bool DataGradient, class D, class Chain, class Under>
-  void backward(Slice s, D d, const BackwardPass<T>& p, [[maybe_unused]] const Chain& chain,
+  template <bool DataGradient, class D, class X, class Chain, class Under>
+  void backward(Slice s, D d, const BackwardPass<T, X>& p, [[maybe_unused]] const Chain& chain,
                 const Under& below, Draw at) {
     const StepDraw draw = by_block(at);
     using Stage = typename D::type;
@@ -304,7 +317,7 @@ class Backend {
     if constexpr (std::is_same_v<Stage, Contraction>) {
       const GradientTile t = found_tile<weight_gradient_tile<T>>(d);
       with_channels<D, each_of_gradient>(t.each, [&]<int Each>() {
-        launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D>,
+        launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D, X>,
                weight_gradient_grid<T>(c, t), where_, d, t, n, p);
       });
       if constexpr (DataGradient) {
@@ -314,11 +327,11 @@ class Backend {
           const Grid across = sliding_grid<T>(c, sliding, tile, n);
           with_channels<D, backward_channels<Under>>(sliding.channels_a_thread(), [&]<int Channels>() {
             launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
-                   tile, s.first, p, below, draw);
+                   tile, s.first, of_stored(p), below, draw);
           });
         } else {
           launch("convolve_strided_data_gradient", convolve_strided_data_gradient<T, D, Under>,
-                 strided_data_gradient_grid(c, n), where_, d, s.first, n, p, below, draw);
+                 strided_data_gradient_grid(c, n), where_, d, s.first, n, of_stored(p), below, draw);
         }
       }
     } else if constexpr (std::is_same_v<Stage, Window>) {
@@ -436,6 +449,28 @@ class Backend {
       f.template operator()<4>();
     }
   }
+  /// Samples of the host on this device.
+  DeviceSamples brought(const Entry& e, const T* samples, int n) {
+    const std::size_t count = std::size_t(n) * std::size_t(e.size());
+    if (samples_.size() < count) samples_ = allocate<T>(count);
+    samples_up_.send(samples_.data(), where_, samples, count * sizeof(T));
+    return {{samples_.data(), nullptr, nullptr}, where_};
+  }
+  /// What is done next may read samples of that stream.
+  void wait_for(const Cuda& samples) {
+    if (samples.device != where_.device)
+      throw ArgumentError(text("the samples are on device ", samples.device,
+                               ": expected the model's, device ", where_.device));
+    order(samples, where_);
+  }
+  /// A pass whose x no kernel of the way back to it reads: there is no stage below.
+  template <class X>
+  static BackwardPass<T> of_stored(const BackwardPass<T, X>& p) {
+    if constexpr (std::is_same_v<X, const T*>)
+      return p;
+    else
+      return {nullptr, p.w, p.y, p.argmax, p.dy, p.dx, p.dw, p.db};
+  }
   template <class U>
   const U* sent(std::span<const U> from, Memory<U>& to, Upload& up) {
     if (to.size() < from.size()) to = allocate<U>(from.size());
@@ -451,6 +486,7 @@ class Backend {
   }
 
   Cuda where_;
+  DeviceSamples taken_;
   Memory<T> scratch_, samples_;
   Memory<unsigned> done_;  // a count for each tile of a linear layer
   Gatherings<T> gatherings_;

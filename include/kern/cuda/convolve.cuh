@@ -1,8 +1,7 @@
 // A convolution's forward kernel. Activations are NHWC, weights [kh][kw][ci][cols], cols a multiple of 4.
 #pragma once
-#include "../core/known.hpp"
+#include "input.cuh"
 #include "tile.hpp"
-#include "vector.cuh"
 
 namespace kern::gpu {
 
@@ -85,13 +84,14 @@ __device__ void slide(const Sliding& s, const SlidingTile& t, int depth, const T
 }
 
 /// f(element in the block's shared memory, its row, column, first channel) for this thread's share of
-/// columns x depth; four channels at a time where the depth allows it.
-template <class F>
+/// columns x depth; four channels at a time where the depth allows it. Neighbouring threads have neighbouring
+/// channels, with Planes neighbouring columns.
+template <bool Planes = false, class F>
 __device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
   const unsigned columns = unsigned(t.in_columns(s)), step = s.in_fours() ? vec_size : 1;
-  const unsigned pieces = unsigned(t.depth) / step, count = unsigned(t.in_rows(s)) * columns * pieces;
-  for (unsigned e = threadIdx.x; e < count; e += blockDim.x) {
-    const unsigned c = e % pieces * step, place = e / pieces;
+  const unsigned pieces = unsigned(t.depth) / step, places = unsigned(t.in_rows(s)) * columns;
+  for (unsigned e = threadIdx.x; e < places * pieces; e += blockDim.x) {
+    const unsigned c = (Planes ? e / places : e % pieces) * step, place = Planes ? e % places : e / pieces;
     const int row = int(place / columns), column = int(place % columns);
     f(row * t.row_pitch(s) + column * t.pitch(s) + int(c), row, column, int(c));
   }
@@ -99,9 +99,9 @@ __device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
 
 /// y = chain(pool(x * w + bias)): a block has a SlidingTile, a thread one pooled output, or a run of outputs.
 /// PH x PW: the pool's window, 1 x 1 for none. tile: used where D does not know all numbers.
-template <class T, int PH, int PW, int Channels, class D, class Chain>
+template <class T, int PH, int PW, int Channels, class D, class X, class Chain>
 __global__ void __launch_bounds__(256)
-    convolve(D d, SlidingTile tile, int first, ForwardPass<T> p, Chain chain, StepDraw at_step) {
+    convolve(D d, SlidingTile tile, int first, ForwardPass<T, X> p, Chain chain, StepDraw at_step) {
   const Draw draw = at_step;
   const Contraction c = d.get();
   const Sliding s = forward_sliding(c);
@@ -113,21 +113,22 @@ __global__ void __launch_bounds__(256)
 
   T* const staged_x = block_memory<T>();
   T* const staged_w = staged_x + t.in_elements(s);
-  const T* const x = p.x + std::ptrdiff_t(at.sample) * c.in_size();
+  const auto sample = sample_of(p.x, c, at.sample);
   const int top = at.row * High * c.stride_h, left = at.column * Wide * c.stride_w;
   T sum[High][Wide][Channels] = {};
   const int apart = t.taps > 1 ? 1 : c.stride_h;  // rows of the input that stand one behind the other
   for (int c0 = 0; c0 < c.ci; c0 += t.depth)
     for (int a = 0; a < c.kh; a += t.taps) {
       const int depth = lesser(t.depth, c.ci - c0);
-      stage_picture(s, t, [&](int to, int row, int column, int channel) {
-        const int h = top + row * apart + a, w = left + column;
-        const bool inside = h < c.h && w < c.w;
-        const T* const from = x + (h * c.w + w) * c.ci + c0 + channel;
-        if (s.in_fours())
-          store(staged_x + to, inside ? load(from) : Vec<T>{});
-        else
-          staged_x[to] = inside && channel < depth ? *from : T(0);
+      sample.read([&]<class Sample>(const Sample& x) {
+        stage_picture<Sample::planes>(s, t, [&](int to, int row, int column, int channel) {
+          const int h = top + row * apart + a, w = left + column;
+          const bool inside = h < c.h && w < c.w;
+          if (s.in_fours())
+            store(staged_x + to, inside ? x.four(h, w, c0 + channel) : Vec<T>{});
+          else
+            staged_x[to] = inside && channel < depth ? x.one(h, w, c0 + channel) : T(0);
+        });
       });
       const unsigned pieces = unsigned(t.channels) / vec_size, deep = unsigned(t.depth);
       for (unsigned e = threadIdx.x; e < unsigned(t.taps * c.kw) * deep * pieces; e += blockDim.x) {

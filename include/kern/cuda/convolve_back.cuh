@@ -152,9 +152,9 @@ __global__ void convolve_strided_data_gradient(D d, int first, int n, BackwardPa
 
 /// Part blockIdx.y of dw, [k][cols], and behind it of db, [cols], over its share of n samples: a block has a
 /// GradientTile.
-template <class T, int Each, class D>
+template <class T, int Each, class D, class X>
 __global__ void __launch_bounds__(256)
-    convolve_weight_gradient(D d, GradientTile tile, int n, BackwardPass<T> p) {
+    convolve_weight_gradient(D d, GradientTile tile, int n, BackwardPass<T, X> p) {
   const Contraction c = d.get();
   if constexpr (D::complete) tile = known_tile<weight_gradient_tile<T>, D>;
   const GradientTile t = tile;
@@ -186,22 +186,24 @@ __global__ void __launch_bounds__(256)
   for (int unit = int(long(units) * blockIdx.y / parts); unit < last; ++unit) {
     const int sample = unit / bands, top = unit % bands / across * t.rows,
               left = unit % bands % across * t.columns;
-    const T* const x = p.x + std::ptrdiff_t(sample) * c.in_size();
     const T* const dy = p.dy + std::ptrdiff_t(sample) * c.out_size();
     const WindowIndex* const argmax = c.pooled() ? p.argmax + std::ptrdiff_t(sample) * c.out_size() : nullptr;
-    const unsigned step = fours ? vec_size : 1, in_pieces = unsigned(t.depth) / step;
-    for (unsigned e = threadIdx.x; e < unsigned(t.in_rows(c) * in_columns) * in_pieces; e += blockDim.x) {
-      const unsigned on = e / in_pieces;
-      const int k = int(e % in_pieces * step), row = int(on / unsigned(in_columns)),
-                column = int(on % unsigned(in_columns)), to = row * row_pitch + column * pitch + k;
-      const int h = top * c.stride_h + a0 + row, w = left * c.stride_w + column;
-      const bool inside = h < c.h && w < c.w && c0 + k < c.ci;
-      const T* const from = x + (h * c.w + w) * c.ci + c0 + k;
-      if (fours)
-        store(staged_x + to, inside ? load(from) : Vec<T>{});
-      else
-        staged_x[to] = inside ? *from : T(0);
-    }
+    sample_of(p.x, c, sample).read([&]<class Sample>(const Sample& x) {
+      const unsigned step = fours ? vec_size : 1, in_pieces = unsigned(t.depth) / step,
+                     places = unsigned(t.in_rows(c) * in_columns);
+      for (unsigned e = threadIdx.x; e < places * in_pieces; e += blockDim.x) {
+        const unsigned on = Sample::planes ? e % places : e / in_pieces;
+        const int k = int((Sample::planes ? e / places : e % in_pieces) * step),
+                  row = int(on / unsigned(in_columns)), column = int(on % unsigned(in_columns)),
+                  to = row * row_pitch + column * pitch + k;
+        const int h = top * c.stride_h + a0 + row, w = left * c.stride_w + column;
+        const bool inside = h < c.h && w < c.w && c0 + k < c.ci;
+        if (fours)
+          store(staged_x + to, inside ? x.four(h, w, c0 + k) : Vec<T>{});
+        else
+          staged_x[to] = inside ? x.one(h, w, c0 + k) : T(0);
+      }
+    });
     if (!fours)  // behind a row, for quads that reach over its end
       for (int e = int(threadIdx.x); e < t.in_rows(c) * vec_size; e += int(blockDim.x))
         staged_x[e / vec_size * row_pitch + in_columns * pitch + e % vec_size] = 0;

@@ -28,28 +28,39 @@ struct Beneath {
   bool reads_output = false;
 };
 
+/// What the samples that a stage reads do not have, but it sees: a border; and channels, of which they have
+/// so many (0: all).
+struct SamplesGiven {
+  Border border{};
+  int channels = 0;
+};
+
 /// The launches of Backend<T>, by what it is asked to do. Made of the grids that it launches.
 template <class T>
 struct Costs {
   using Launch = Work;
   using Works = std::vector<Work>;
   using Under = Beneath;
+  using Given = SamplesGiven;
   template <class D>
   static Under under(const D& d, bool reads_output) {
     const Stored s = stored(d);
     return {{s.border_h, s.border_w}, reads_output};
   }
 
+  /// Samples of the host, for a first stage that does not read them itself.
   static Works load(const Entry& e, int n) {
     if (stored_as_it_is(e)) return {};
     return {{"store_input", entry_grid(e, n), bytes(n, e.size()), bytes(n, e.stored_size())}};
   }
 
-  /// indexed: a pool's winners are kept, for training.
-  static Works forward(const Contraction& c, bool bias, bool indexed, int n) {
+  /// indexed: a pool's winners are kept, for training. given: of a stage that reads
+  /// samples as they come.
+  static Works forward(const Contraction& c, bool bias, bool indexed, int n, Given given = {}) {
     const double out = outputs(c);
-    return {{"convolve", forward_grid<T>(c, forward_tile<T>(c), n), bytes(n, inputs(c)) + weights(c, bias),
-             bytes(n, out) + (indexed ? indices(n, out) : 0), 1}};
+    return {{"convolve", forward_grid<T>(c, forward_tile<T>(c), n),
+             bytes(n, inputs(c, given)) + weights(c, bias), bytes(n, out) + (indexed ? indices(n, out) : 0),
+             1}};
   }
   static Works forward(const Window& w, bool, bool indexed, int n) {
     const double out = double(w.out_h()) * w.out_w() * w.cols;
@@ -88,10 +99,11 @@ struct Costs {
   static Works undo(int size, bool reads_output, int n) {
     return {{"undo_chain", undo_grid(size, n), bytes(n, size) * (reads_output ? 2 : 1), bytes(n, size)}};
   }
-  static Works backward(const Contraction& c, bool, bool data_gradient, const Under& below, int n) {
+  static Works backward(const Contraction& c, bool, bool data_gradient, const Under& below, int n,
+                        Given given = {}) {
     const double dy = bytes(n, outputs(c)) + (c.pooled() ? indices(n, outputs(c)) : 0);
     Works w{{"convolve_weight_gradient", weight_gradient_grid<T>(c, weight_gradient_tile<T>(c)),
-             bytes(n, inputs(c)) + dy, bytes(gradient_parts(c), c.weight_size() + c.cols), 1}};
+             bytes(n, inputs(c, given)) + dy, bytes(gradient_parts(c), c.weight_size() + c.cols), 1}};
     if (!data_gradient) return w;
     const Border around = below.border;
     const bool strided = c.stride_h != 1 || c.stride_w != 1;
@@ -186,12 +198,16 @@ struct Costs {
   static double pixels(const StoredImage& s) { return double(s.h) * s.w * s.cols; }
   /// Elements of a sample without the border, and those of the input that some output needs.
   static double outputs(const Contraction& c) { return double(c.out_h()) * c.out_w() * c.cols; }
-  static double inputs(const Contraction& c) {
-    const auto along = [](int out, int stride, int kernel) {  // strides may leave gaps
-      return kernel < stride ? double(out) * kernel : double(out - 1) * stride + kernel;
+  static double inputs(const Contraction& c, const Given& given) {
+    const auto along = [](int out, int stride, int kernel, int size, int border) {
+      int count = 0;
+      for (int i = border; i < size - border; ++i)  // strides may leave gaps
+        count += i - lesser(i / stride, out - 1) * stride < kernel;
+      return double(count);
     };
-    return along(c.out_h() * c.pool_h, c.stride_h, c.kh) * along(c.out_w() * c.pool_w, c.stride_w, c.kw) *
-           c.ci;
+    return along(c.out_h() * c.pool_h, c.stride_h, c.kh, c.h, given.border.h) *
+           along(c.out_w() * c.pool_w, c.stride_w, c.kw, c.w, given.border.w) *
+           (given.channels > 0 ? given.channels : c.ci);
   }
 };
 

@@ -1,4 +1,4 @@
-// Kernels with a thread for each element or row: what comes in, the loss, the optimizer.
+// Kernels with a thread for each element or row: the loss, the optimizer.
 #pragma once
 #include <cstddef>
 #include <cub/block/block_reduce.cuh>
@@ -9,18 +9,6 @@
 #include "vector.cuh"
 
 namespace kern::gpu {
-
-/// x = samples in the stored layout, borders and padding 0: one stored element a thread.
-template <class T>
-__global__ void store_input(Entry e, int n, const T* samples, T* x) {
-  const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int stored = int(item % e.stored_size()), sample = int(item / e.stored_size());
-  if (sample >= n) return;
-  const int channel = stored % e.cols, column = stored / e.cols % (e.w + 2 * e.border_w) - e.border_w,
-            row = stored / e.pitch() - e.border_h;
-  const bool inside = channel < e.c && column >= 0 && column < e.w && row >= 0 && row < e.h;
-  x[item] = inside ? samples[std::ptrdiff_t(sample) * e.size() + (channel * e.h + row) * e.w + column] : T(0);
-}
 
 /// f(i) for each i < n; where there is a loss, only if that is finite.
 template <class F>

@@ -5,95 +5,61 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "../cuda/tensor.hpp"
-#include "../cuda/upload.hpp"
+#include "../cuda/samples.hpp"
+#include "device_shuffle.hpp"
 #include "loader.hpp"
 
 namespace kern::data {
 
-/// Samples on a GPU, and their classes; valid until the loader gives the next batch.
-template <class Sample>
+/// Samples on a GPU, and their classes or values, on the host; valid until the loader gives the next batch.
+template <class Sample, class LabelsView>
 struct DeviceBatch {
-  using Images = TensorView<const float, typename detail::BatchShape<Sample>::type, Cuda>;
-  Images images;  ///< (N, channels, height, width)
-  std::span<const std::int32_t> labels;
-  std::size_t size() const { return labels.size(); }
+  using Images = gpu::PickedSamples<float, typename detail::BatchShape<Sample>::type>;
+  Images images;  ///< (N, channels, height, width): no tensor, but to(Host{}) or to(Cuda{}) makes one
+  LabelsView labels;
+  std::size_t size() const { return std::size_t(images.extent(0)); }
 };
 
-namespace detail {
-/// images[i][c][p] = table[c][pixels[order[i]][p][c]]: one a thread.
-template <class T>
-__global__ void load_pictures(std::size_t count, int channels, int area, const std::uint32_t* order,
-                              const std::uint8_t* pixels, const T* table, T* images) {
-  const std::size_t item = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= count) return;
-  const unsigned size = unsigned(channels * area), e = unsigned(item % size);
-  const unsigned c = e / unsigned(area), p = e % unsigned(area);
-  const std::uint8_t byte = pixels[std::size_t(order[item / size]) * size + p * unsigned(channels) + c];
-  images[item] = table[c * 256 + byte];
-}
-}  // namespace detail
-
-/// A DataLoader whose data set is brought to a GPU once, as bytes: a batch is picked and transformed there,
-/// and is, like the order of every epoch, the DataLoader's to the bit. The transform is a pointwise one
-/// (ToTensor, Normalize); what it makes of each of the 256 bytes is asked once. Needs no workers.
+/// A DataLoader whose data set is brought to a GPU once: pictures as bytes, which become floats where a net
+/// reads them. A batch is a part of the epoch's order, which is made there; both are the DataLoader's to the
+/// bit. The transform is a pointwise one (ToTensor, Normalize): of pictures it is asked once what it makes of
+/// each of the 256 bytes, of records that are floats it is applied before they leave the host. Needs no
+/// workers. After the constructor nothing is allocated.
 template <Dataset Set, Transform Change>
 class DeviceLoader {
   static_assert(
       PointwiseTransform<Change>,
       "DeviceLoader: only pointwise transforms run on a GPU; a DataLoader's batches come from the host");
-  static_assert(
-      std::is_same_v<typename detail::LabelsOf<Set>::View, std::span<const std::int32_t>>,
-      "DeviceLoader: a set with Targets needs a DataLoader; a Trainer takes its batches on a GPU, too");
+  using Labels = detail::LabelsOf<Set>;
   static constexpr auto extents = Set::Sample::extents;
-  static constexpr int channels = extents[0], area = extents[1] * extents[2];
+  static constexpr int channels = extents[0];
+  static constexpr std::size_t size_of_sample = detail::elements(extents);
 
  public:
-  using Batch = DeviceBatch<typename Set::Sample>;
+  using Batch = DeviceBatch<typename Set::Sample, typename Labels::View>;
 
   /// On the device and stream of `where`. Throws as DataLoader, at once for every record, and CudaError.
   DeviceLoader(Set set, const Change& transform, DataLoaderOptions options, const Cuda& where)
-      : options_(detail::checked(options, set)),
-        where_(where),
-        labels_(set.size()),
-        order_(set.size()),
-        order_up_(where),
-        set_(std::move(set)) {
-    const std::size_t n = set_.size(), size = std::size_t(channels) * std::size_t(area);
-    std::vector<std::uint8_t> all(n * size);
-    for (std::size_t i = 0; i < n; ++i) {
-      const Record r = detail::record(set_, std::uint32_t(i));
-      if (r.pixels.empty())
-        throw DataError(text("DeviceLoader: record ", i, " of the data set is floats: expected bytes"));
-      std::copy(r.pixels.begin(), r.pixels.end(), all.begin() + std::ptrdiff_t(i * size));
-      labels_[i] = r.label;
-    }
-    pixels_ = gpu::Buffer<std::uint8_t>(all.size(), where);
-    gpu::copy_to_device(pixels_.data(), where, all.data(), all.size());
-
-    // A picture of 16 x 16 pixels of all bytes.
-    std::vector<std::uint8_t> bytes(std::size_t(channels) * 256);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::uint8_t(i / std::size_t(channels));
-    std::vector<float> table(bytes.size());
-    Image image{channels, 16, 16, bytes.data(), table.data()};
-    transform(image, TransformDraw{});
-    if (image.bytes)
-      throw ArgumentError("DeviceLoader: the transform leaves bytes: expected a ToTensor in it");
-    table_ = gpu::Buffer<float>(table.size(), where);
-    gpu::copy_to_device(table_.data(), where, table.data(), table.size() * sizeof(float));
-
-    on_device_ = gpu::Buffer<std::uint32_t>(n, where);
-    const std::size_t full = std::min(std::size_t(options_.batch_size), n);
-    images_ = gpu::Buffer<float>(full * size, where);
-    batch_labels_.resize(full);
+      : options_(detail::checked(options, set)), where_(where), set_(std::move(set)) {
+    const std::size_t n = set_.size();
+    labels_.resize(n * Labels::size);
+    batch_labels_.resize(std::min(std::size_t(options_.batch_size), n) * Labels::size);
+    order_ = gpu::PinnedBuffer<std::uint32_t>(n);
+    std::iota(order_.data(), order_.data() + n, 0u);
+    if (options_.shuffle) shuffle_.emplace(n, where);
+    if (detail::record(set_, 0).pixels.empty())
+      bring_floats(transform);
+    else
+      bring_bytes(transform);
   }
 
   /// Batches of an epoch.
-  std::size_t size() const { return detail::batches(options_, labels_.size()); }
+  std::size_t size() const { return detail::batches(options_, order_.size()); }
   const Set& dataset() const { return set_; }
   const DataLoaderOptions& options() const { return options_; }
   /// As DataLoader's.
@@ -102,7 +68,7 @@ class DeviceLoader {
   void set_epoch(std::uint32_t epoch, std::size_t first_batch = 0) { place_.set(epoch, first_batch); }
   template <class Visitor>
   void state(Visitor& v) {
-    place_.state(v, options_, labels_.size());
+    place_.state(v, options_, order_.size());
   }
 
   class Iterator {
@@ -136,42 +102,96 @@ class DeviceLoader {
   /// Begins an epoch.
   Iterator begin() {
     ++loop_;
-    detail::make_order(options_, place_.begin(), order_, keys_);
-    order_up_.send(on_device_.data(), where_, order_.data(), order_.size() * sizeof(std::uint32_t));
+    const std::uint32_t epoch = place_.begin();
+    if (shuffle_) {
+      shuffle_->make(options_.seed, detail::Shuffle::loader, epoch);
+      gpu::copy_to_host(order_.data(), shuffle_->order(), where_, order_.size() * sizeof(std::uint32_t));
+    }
     return Iterator(this);
   }
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  /// f(record, i) for each of the set, whose label is kept; they are all bytes, or all floats.
+  template <class F>
+  void each_record(bool bytes, F f) {
+    for (std::size_t i = 0; i < set_.size(); ++i) {
+      const Record r = detail::record(set_, std::uint32_t(i));
+      if (r.pixels.empty() == bytes)
+        throw DataError(text("DeviceLoader: record ", i, " of the data set is ", bytes ? "floats" : "bytes",
+                             ": expected ", bytes ? "bytes" : "floats", ", as record 0"));
+      Labels::copy(r, labels_.data() + i * Labels::size);
+      f(r, i * size_of_sample);
+    }
+  }
+  /// `image` by the transform, which makes floats of it.
+  static void change(Image image, const Change& transform) {
+    transform(image, TransformDraw{});
+    if (image.bytes)
+      throw ArgumentError("DeviceLoader: the transform leaves bytes: expected a ToTensor in it");
+  }
+  template <class E>
+  gpu::Buffer<E> on_device(const std::vector<E>& all) const {
+    gpu::Buffer<E> there(all.size(), where_);
+    gpu::copy_to_device(there.data(), where_, all.data(), all.size() * sizeof(E));
+    return there;
+  }
+  void bring_bytes(const Change& transform) {
+    std::vector<std::uint8_t> all(set_.size() * size_of_sample);
+    each_record(true, [&](const Record& r, std::size_t at) {
+      std::copy(r.pixels.begin(), r.pixels.end(), all.begin() + std::ptrdiff_t(at));
+    });
+    bytes_ = on_device(all);
+    // A picture of 16 x 16 pixels of all bytes.
+    std::vector<std::uint8_t> each(std::size_t(channels) * 256);
+    for (std::size_t i = 0; i < each.size(); ++i) each[i] = std::uint8_t(i / std::size_t(channels));
+    std::vector<float> table(each.size());
+    change({channels, 16, 16, each.data(), table.data()}, transform);
+    table_ = on_device(table);
+  }
+  void bring_floats(const Change& transform) {
+    std::vector<float> all(set_.size() * size_of_sample);
+    each_record(false, [&](const Record& r, std::size_t at) {
+      std::copy(r.values.begin(), r.values.end(), all.begin() + std::ptrdiff_t(at));
+      change({channels, extents[1], extents[2], nullptr, all.data() + at}, transform);
+    });
+    floats_ = on_device(all);
+  }
+  /// From the epoch's sample `first` on.
+  gpu::SamplesAt samples_from(std::size_t first) const {
+    const bool floats = floats_.size() > 0;
+    const std::size_t skipped = shuffle_ ? 0 : first * size_of_sample;
+    const void* const elements =
+        floats ? static_cast<const void*>(floats_.data() + skipped) : bytes_.data() + skipped;
+    return {elements, shuffle_ ? shuffle_->order() + first : nullptr, floats ? nullptr : table_.data()};
+  }
   Batch batch(std::size_t number) {
     if (number < size())
       place_.given();
     else
       place_.ended();
     const std::size_t first = number * std::size_t(options_.batch_size);
-    const std::size_t n = number < size() ? std::min(batch_labels_.size(), order_.size() - first) : 0;
-    for (std::size_t i = 0; i < n; ++i) batch_labels_[i] = labels_[order_[first + i]];
-    const std::size_t count = n * std::size_t(channels) * std::size_t(area);
-    if (n > 0)
-      gpu::launch("load_pictures", detail::load_pictures<float>, gpu::grid_of(count), where_, count, channels,
-                  area, on_device_.data() + first, pixels_.data(), table_.data(), images_.data());
-    return {typename Batch::Images(DevicePointer<const float>(images_.data()), where_, int(n)),
-            {batch_labels_.data(), n}};
+    const std::size_t n =
+        number < size() ? std::min(std::size_t(options_.batch_size), order_.size() - first) : 0;
+    for (std::size_t i = 0; i < n; ++i)
+      std::copy_n(labels_.data() + order_[first + i] * Labels::size, Labels::size,
+                  batch_labels_.data() + i * Labels::size);
+    const gpu::SamplesAt at = n > 0 ? samples_from(first) : gpu::SamplesAt{};
+    return {typename Batch::Images({at, where_}, int(n)), Labels::view(batch_labels_.data(), n)};
   }
 
   const DataLoaderOptions options_;
   const Cuda where_;
-  detail::Place place_;
-  std::uint64_t loop_ = 0;            // loops begun
-  std::vector<std::int32_t> labels_;  // of the data set
-  std::vector<std::uint32_t> order_;  // of the epoch
-  std::vector<detail::OrderKey> keys_;
-  std::vector<std::int32_t> batch_labels_;
-  gpu::Buffer<std::uint8_t> pixels_;
-  gpu::Buffer<float> table_, images_;  // channels x 256; a batch
-  gpu::Buffer<std::uint32_t> on_device_;
-  gpu::Upload order_up_;
   const Set set_;
+  detail::Place place_;
+  std::uint64_t loop_ = 0;                        // loops begun
+  std::vector<typename Labels::Element> labels_;  // of the data set
+  std::vector<typename Labels::Element> batch_labels_;
+  gpu::PinnedBuffer<std::uint32_t> order_;          // of the epoch, for the labels
+  std::optional<detail::DeviceShuffle<>> shuffle_;  // the same for the samples; none: as they stand
+  gpu::Buffer<std::uint8_t> bytes_;                 // all samples, [height][width][channels],
+  gpu::Buffer<float> table_;                        // and what they mean: 256 a channel;
+  gpu::Buffer<float> floats_;                       // or as floats, [channels][height][width]
 };
 
 /// See loader.hpp.

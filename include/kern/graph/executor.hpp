@@ -84,17 +84,20 @@ class Executor {
     parameters_.prepare_inference();
     const Slice whole{0, n, Slice::whole};
     const int threads = backend_.threads();
-    if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
+    if constexpr (S::template reads_samples<Mode::inference>) {
+      backend_.take(plan_.entry(), samples, n);
+      each_stage<0, alone>([&]<int I>() { infer<I>(whole, 0); });
+    } else if (n < 2 * threads && threads > 1) {  // too few for one a worker: the backend splits each stage
       backend_.load(plan_.entry(), samples, memory.input(0, 0), n);
       each_stage<0, alone>([&]<int I>() { infer<I>(whole, 0); });
     } else {
       backend_.chunks(n, memory.chunk(), [&](Slice s, int) {
-        backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
-                      memory.input(s.worker, s.first), s.count());
+        backend_.load(plan_.entry(), from(samples, s.first), memory.input(s.worker, s.first), s.count());
         each_stage<0, alone>([&]<int I>() { infer<I>(s, s.worker); });
       });
     }
     each_stage<alone, all>([&]<int I>() { infer<I>(whole, 0); });
+    if constexpr (S::template reads_samples<Mode::inference>) backend_.done_reading();
     return memory.y(all - 1, 0, 0);
   }
 
@@ -112,8 +115,10 @@ class Executor {
     reserve_training(n);
     parameters_.prepare_forward();
     draw_ = draw;
+    if constexpr (reads_samples) backend_.take(plan_.entry(), samples, n);
     backend_.begin(draw);
-    if constexpr (Backend::whole_batches) backend_.load(plan_.entry(), samples, training_memory_.input(0), n);
+    if constexpr (Backend::whole_batches && !reads_samples)
+      backend_.load(plan_.entry(), samples, training_memory_.input(0), n);
   }
   template <int Stages = stages, class Samples>
   [[gnu::noinline]] const T* run([[maybe_unused]] Samples samples, int n) {
@@ -124,8 +129,7 @@ class Executor {
       if constexpr (first <= most && (G == 0 || first < most))
         backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
           if constexpr (G == 0 && !Backend::whole_batches)
-            backend_.load(plan_.entry(), samples + std::size_t(s.first) * std::size_t(plan_.input.size()),
-                          training_memory_.input(s.first), s.count());
+            backend_.load(plan_.entry(), from(samples, s.first), training_memory_.input(s.first), s.count());
           each_stage<first, last>([&]<int I>() { forward<I>(s); });
           if constexpr (S::is_norm(last) && last < most) measure<last>(s, chunk);
         });
@@ -233,6 +237,18 @@ class Executor {
   }
 
  private:
+  static constexpr bool reads_samples = S::template reads_samples<Mode::training>;
+  /// Samples `first` and on; a backend that takes whole batches is asked for 0 alone.
+  template <class Samples>
+  Samples from(const Samples& samples, [[maybe_unused]] int first) const {
+    if constexpr (Backend::whole_batches)
+      return samples;
+    else
+      return samples + std::size_t(first) * std::size_t(plan_.input.size());
+  }
+  /// The net's input, for stages that read the samples that the backend took.
+  auto taken(bool training) const { return backend_.input(Known<S::known_entry>(plan_.entry()), training); }
+
   template <int I>
   constexpr auto numbers() const {
     return S::template numbers<I>(plan_);
@@ -247,16 +263,17 @@ class Executor {
   void infer(Slice s, int worker) {
     auto& memory = inference_memory_;
     constexpr nn::Reads from = S::inference.stage[I].reads;
-    ForwardPass<T> pass{memory.value(from.first, worker, s.first),
-                        parameters_.template inference_weights<I>(), memory.y(I, worker, s.first), nullptr};
+    ForwardPass<T, decltype(inference_x<I>(s, worker))> pass{inference_x<I>(s, worker),
+                                                             parameters_.template inference_weights<I>(),
+                                                             memory.y(I, worker, s.first), nullptr};
     if constexpr (from.second != nn::Reads::none) pass.other = memory.value(from.second, worker, s.first);
     backend_.forward(s, S::template descriptor<I, Mode::inference>(inference_), pass,
                      S::template chain<I, Mode::inference>(), Draw{});
   }
   template <int I>
   void forward(Slice s) {
-    ForwardPass<T> pass{x<I>(s.first), parameters_.template weights<I>(), y<I>(s.first),
-                        training_memory_.argmax(I, s.first)};
+    ForwardPass<T, decltype(x<I>(0))> pass{x<I>(s.first), parameters_.template weights<I>(), y<I>(s.first),
+                                           training_memory_.argmax(I, s.first)};
     if constexpr (structure.stage[I].kind == Kind::join) pass.other = x<I, 1>(s.first);
     backend_.forward(s, descriptor<I>(), pass, S::template chain<I>(), draw_);
   }
@@ -265,14 +282,14 @@ class Executor {
     if constexpr (structure.stage[I].kind == Kind::join) {
       join_backward<I, InputGradient>(s);
     } else {
-      const BackwardPass<T> pass{x<I>(s.first),
-                                 parameters_.template weights<I>(),
-                                 y<I>(s.first),
-                                 training_memory_.argmax(I, s.first),
-                                 training_memory_.dy(I, s.worker, s.first),
-                                 dx<I, InputGradient>(s),
-                                 dw,
-                                 db};
+      const BackwardPass<T, decltype(x<I>(0))> pass{x<I>(s.first),
+                                                    parameters_.template weights<I>(),
+                                                    y<I>(s.first),
+                                                    training_memory_.argmax(I, s.first),
+                                                    training_memory_.dy(I, s.worker, s.first),
+                                                    dx<I, InputGradient>(s),
+                                                    dw,
+                                                    db};
       backend_.template backward<has_dx<I, InputGradient>>(s, descriptor<I>(), pass, S::template chain<I>(),
                                                            below<I>(), draw_);
       add_dx<I, InputGradient>(s);
@@ -356,8 +373,20 @@ class Executor {
 
   // What a stage reads and writes, from a sample on.
   template <int I, int Which = 0>
-  T* x(int sample) {
-    return training_memory_.value(S::source(I, Which), sample);
+  auto x([[maybe_unused]] int sample) {
+    if constexpr (reads_samples && S::source(I, Which) < 0)
+      return taken(true);
+    else
+      return static_cast<const T*>(training_memory_.value(S::source(I, Which), sample));
+  }
+  /// In inference.
+  template <int I>
+  auto inference_x([[maybe_unused]] Slice s, [[maybe_unused]] int worker) {
+    constexpr int from = S::inference.stage[I].reads.first;
+    if constexpr (S::template reads_samples<Mode::inference> && from < 0)
+      return taken(false);
+    else
+      return static_cast<const T*>(inference_memory_.value(from, worker, s.first));
   }
   template <int I>
   T* y(int sample) {

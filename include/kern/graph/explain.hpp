@@ -140,9 +140,13 @@ std::string explain(int batch) {
     }
     return lines;
   };
+  const char* const samples = graph::Launches<Net, In, Backend>::reads_samples()
+                                  ? "  reads the samples as they come: floats, or a data set's bytes\n"
+                                  : "  the samples are stored for it: from a data set on the device in a "
+                                    "launch more\n";
   std::string out = text(p.stages, " stages for ", nn::layer_count<Net>, " layers, ", batch, " samples\n");
   for (int i = 0; i < p.stages; ++i)
-    out += text(graph::stage_head<Net>(p, i), list(i),
+    out += text(graph::stage_head<Net>(p, i), i == 0 ? samples : "", list(i),
                 "  ends here: ", graph::boundary_text(p.stage[std::size_t(i)].boundary), "\n");
   out += text("\nof no stage\n", list(-1));
   double read = 0, written = 0, flops = 0;

@@ -420,6 +420,14 @@ constexpr auto make_plan(Dims in, Layout layout, bool checked = true, Mode mode 
 /// How Backend wants things laid out.
 template <class Backend>
 inline constexpr Layout layout_of{Backend::channel_multiple, &Backend::fuses_pool};
+/// Whether a stage with such numbers reads a batch's samples where they lie.
+template <class Backend, class Numbers>
+inline constexpr bool backend_reads_samples = [] {
+  if constexpr (requires { Backend::template reads_samples<Numbers>; })
+    return Backend::template reads_samples<Numbers>;
+  else
+    return false;
+}();
 
 /// The plan of a static net.
 template <class Net, class In, class Backend>

@@ -29,7 +29,16 @@ class Launches {
     double flops;  ///< 2 a multiply-add of the plain definition
   };
 
-  /// A step on n samples with CrossEntropyLoss and an optimizer that keeps one number a parameter.
+  /// Whether those kernels that read the net's input read samples as they come, floats or a data set's bytes.
+  static bool reads_samples() {
+    bool all = true;
+    for (int i = 0; i < p_.stages; ++i)
+      if (p_.source(i, 0) == nn::Reads::input)
+        with_numbers(i, [&]<class D>(const D&) { all = all && backend_reads_samples<Backend, D>; });
+    return all;
+  }
+  /// A step on n samples from the host with CrossEntropyLoss and an optimizer that keeps one number a
+  /// parameter.
   static std::vector<Launch> step(int n) {
     constexpr int trained = p_.trained(true);
     std::vector<Launch> all;
@@ -37,11 +46,15 @@ class Launches {
       const double flops = stage < 0 ? 0 : 2. * n * double(p_.stage[std::size_t(stage)].multiply_adds());
       for (const auto& w : works) all.push_back({part, stage, w, flops * w.products});
     };
-    add(Part::load, -1, Costs::load(p_.entry(), n));
+    if (!reads_samples()) add(Part::load, -1, Costs::load(p_.entry(), n));
     for (int i = 0; i < trained; ++i) {
       const Stage& s = p_.stage[std::size_t(i)];
-      with_numbers(
-          i, [&](const auto& d) { add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n)); });
+      with_numbers(i, [&]<class D>(const D& d) {
+        if constexpr (backend_reads_samples<Backend, D>)
+          add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n, given(i)));
+        else
+          add(Part::forward, i, Costs::forward(d, s.has_bias, s.indexed, n));
+      });
     }
     add(Part::loss, -1, Costs::loss(p_.stage[trained - 1].out_size(), n));
     if (has_ops(trained - 1))
@@ -56,8 +69,10 @@ class Launches {
         if (from >= 0)
           with_numbers(from, [&](const auto& d) { under = Costs::under(d, reads_output(from)); });
         if (s.kind != Kind::join)
-          with_numbers(i, [&](const auto& d) {
-            if constexpr (!std::is_same_v<decltype(d), const Join&>)
+          with_numbers(i, [&]<class D>(const D& d) {
+            if constexpr (backend_reads_samples<Backend, D>)
+              add(Part::backward, i, Costs::backward(d, s.has_bias, from >= 0, under, n, given(i)));
+            else if constexpr (!std::is_same_v<D, Join>)
               add(Part::backward, i, Costs::backward(d, s.has_bias, from >= 0, under, n));
           });
         else if (from >= 0)
@@ -75,6 +90,11 @@ class Launches {
   }
 
  private:
+  /// What stage i is given, if that is samples as they come.
+  static typename Costs::Given given(int i) {
+    if (p_.source(i, 0) >= 0 || !reads_samples()) return {};
+    return {{p_.entry().border_h, p_.entry().border_w}, p_.entry().c};
+  }
   template <class F>
   static void with_numbers(int stage, F f) {
     const Stage& s = p_.stage[std::size_t(stage)];

@@ -38,7 +38,8 @@ class TrainingMemory {
     if (inner_dy_.size() == 0 || Backend::whole_batches)
       inner_dy_ = backend_.template allocate<T>(std::size_t(backend_.threads()) * std::size_t(chunk(n)) *
                                                 plan_.inner_gradients);
-    x_ = backend_.template allocate<T>(count * std::size_t(plan_.input_size()));
+    if constexpr (!S::template reads_samples<Mode::training>)
+      x_ = backend_.template allocate<T>(count * std::size_t(plan_.input_size()));
     y_ = backend_.template allocate<T>(count * plan_.activations);
     argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
     dy_ = backend_.template allocate<T>(count * plan_.outer_gradients);
@@ -134,7 +135,8 @@ class InferenceMemory {
   [[gnu::cold]] bool reserve(int n) {
     if (n <= capacity_) return false;
     const std::size_t slots = std::size_t(std::max(inner_samples(n), S::inference.late_input ? n : 0));
-    x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
+    if constexpr (!S::template reads_samples<Mode::inference>)
+      x_ = backend_.template allocate<T>(slots * std::size_t(plan_.input_size()));
     inner_y_ = backend_.template allocate<T>(std::size_t(inner_samples(n)) * plan_.inner);
     outer_y_ = backend_.template allocate<T>(std::size_t(n) * plan_.activations);
     return true;

@@ -147,6 +147,16 @@ struct Structure {
       if (is_norm(i) && --group == 0) return i;
     return chunked;
   }
+  /// All stages that read the net's input read samples as they come; else the backend's load() stores them.
+  template <Mode M>
+  static constexpr bool reads_samples = []<int... I>(std::integer_sequence<int, I...>) {
+    return ((structure_of<M>().stage[I].reads.first != nn::Reads::input ||
+             backend_reads_samples<Backend, decltype(numbers<I, M>(structure_of<M>()))>) &&
+            ...);
+  }(std::make_integer_sequence<int, structure_of<M>().stages>{});
+  /// How they see them.
+  static constexpr Entry known_entry = Erased ? all_dyn<Entry>() : training.entry();
+
   static constexpr bool normalises = training.buffers > 0;
 
   // Inference.

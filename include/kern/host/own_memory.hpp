@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "../core/memory.hpp"
 #include "../core/stage.hpp"
@@ -39,6 +41,7 @@ class OwnMemory {
 
   /// What load() takes of a view of samples.
   template <class View>
+    requires std::is_convertible_v<decltype(std::declval<const View&>().data()), const T*>
   static const T* samples_of(const View& v) {
     return v.data();
   }

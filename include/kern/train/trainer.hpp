@@ -235,13 +235,18 @@ class Trainer
     return loss;
   }
 
+  /// What is no tensor, but samples that the backend knows to read.
+  template <class Images>
+  static constexpr bool readable = requires(const Images& images) { Backend::samples_of(images); };
   /// As the model takes them, on the host or the model's device.
   template <class Images>
   static auto view(const Images& images) {
     if constexpr (std::is_constructible_v<typename Model::Batch, const Images&>)
       return typename Model::Batch(images);
-    else
+    else if constexpr (std::is_constructible_v<typename Model::BatchOnDevice, const Images&>)
       return typename Model::BatchOnDevice(images);
+    else
+      return images;
   }
   /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
@@ -251,7 +256,8 @@ class Trainer
     (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
     constexpr bool same_type = std::is_same_v<std::remove_const_t<typename I::Element>, T>;
     constexpr bool reachable = std::is_constructible_v<typename Model::Batch, const I&> ||
-                               std::is_constructible_v<typename Model::BatchOnDevice, const I&>;
+                               std::is_constructible_v<typename Model::BatchOnDevice, const I&> ||
+                               readable<I>;
     static_assert(same_type, "the elements of the batch's images are not of the model's type");
     static_assert(f.kind != Mismatch::none || !same_type || reachable,
                   "the batch's images are on a device that the model is not on: images.to(Host{})");
