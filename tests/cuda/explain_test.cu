@@ -16,11 +16,14 @@ namespace {
 
 using bench::LeNet;
 using Digit = Input<1, 28, 28>;
-// Padding, a stride, a pool of its own, branches, a log-softmax in one, ops at the end.
-using Odd =
-    Sequential<Conv2d<3, 6, 3, 2, 1>, ReLU, MaxPool2d<3, 2>, Concat<Conv2d<6, 5, 3, 1, 1>, Identity>,
-               Dropout<0.5>, Flatten, Linear<99, 200, Bias::off>, Residual<LogSoftmax>, Linear<200, 7>, ReLU>;
+// Padding, a stride, groups, a pool of its own, branches, layer normalisations, a log-softmax in a branch,
+// ops at the end.
+using Odd = Sequential<Conv2d<3, 6, 3, 2, 1>, ReLU, MaxPool2d<3, 2>, Conv2d<6, 6, 3, 1, 1, Groups{3}>,
+                       Concat<Conv2d<6, 5, 3, 1, 1>, Identity>, Dropout<0.5>,
+                       LayerNorm<11, 3, 3, Affine::off>, Flatten, Linear<99, 200, Bias::off>,
+                       Residual<LogSoftmax>, LayerNorm<200>, Linear<200, 7>, ReLU>;
 using Small = Input<3, 15, 15>;
+using Words = Sequential<Embedding<50, 6>, GlobalAvgPool2d, Flatten, Linear<6, 2>>;
 
 /// Every launch of this thread.
 struct Seen : gpu::LaunchObserver {
@@ -33,7 +36,8 @@ template <class N, class In>
 std::vector<std::string> launched(int n) {
   Model<N, In, Cuda> model{Seed{1}};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.01, .momentum = 0.9}};
-  const auto x = kern::randn<float, typename In::Batch>(Seed{2}, n);
+  auto x = kern::randn<float, typename In::Batch>(Seed{2}, n);
+  for (std::size_t i = 0; i < x.size() && In::rank == 1; ++i) x.data()[i] = float(i % 50);  // indices
   const std::vector<std::int32_t> labels(std::size_t(n), 1);
   Seen seen;
   trainer.step(x, labels);
@@ -77,6 +81,7 @@ TEST_CASE("a step launches what is listed, in that order, and explain says so") 
   CHECK(launched<erase_shapes<Odd>, Small>(130) == listed<Odd, Small>(130));
   CHECK(launched_from_set<LeNet, Digit>(64) == all);  // bytes need no launch of their own
   CHECK(all.size() <= 12);
+  CHECK(launched<Words, Input<9>>(5) == listed<Words, Input<9>>(5));
 
   const std::string e = explain<LeNet, Digit, Cuda>(64);
   CHECK(all.size() > 10);

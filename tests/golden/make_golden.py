@@ -65,8 +65,8 @@ def fill(net):
         k = 0
         for m in net.modules():
             for _, p in m.named_parameters(recurse=False):
-                w = m.weight
-                p.copy_(formula(100 + k, p.shape, 2.0 ** -math.floor(math.log2(math.prod(w.shape[1:])) / 2)))
+                fan_in = 1 if isinstance(m, (nn.LayerNorm, nn.Embedding)) else math.prod(m.weight.shape[1:])
+                p.copy_(formula(100 + k, p.shape, 2.0 ** -math.floor(math.log2(fan_in) / 2)))
                 k += 1
 
 
@@ -94,8 +94,18 @@ class File:
         print(self.path.name, self.path.stat().st_size)
 
 
-def C(i, o, k, s=1, p=0, bias=True):
-    return nn.Conv2d(i, o, k, s, p, bias=bias)
+def C(i, o, k, s=1, p=0, bias=True, dilation=1, groups=1):
+    return nn.Conv2d(i, o, k, s, p, dilation, groups, bias)
+
+
+class Embed(nn.Embedding):
+    """Of indices in place of the formula's numbers: as channels of an image."""
+
+    def samples(self, numbers):
+        return ((numbers + 1) / 2 * self.num_embeddings).floor()
+
+    def forward(self, x):
+        return super().forward(x.long()).transpose(1, 2).unsqueeze(3)
 
 
 R, M, S = nn.ReLU, nn.MaxPool2d, nn.Sequential
@@ -156,6 +166,12 @@ LAYERS = [
     ("mean_pool_inside", S(nn.AvgPool2d((3, 2), (1, 2), (1, 1), count_include_pad=False)), (5, 6, 7), 2),
     ("adaptive_pool", S(nn.AdaptiveAvgPool2d((3, 2)), R(), C(3, 5, 3, 1, 1)), (3, 8, 7), 2),
     ("global_pool", S(R(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(9, 4)), (9, 8, 7), 3),
+    ("conv_depthwise", S(C(18, 18, 3, 1, 1, groups=18), R(), C(18, 18, (3, 2), (2, 1), (0, 1), bias=False, groups=18)), (18, 7, 6), 3),
+    ("conv_groups", S(C(6, 9, 3, groups=3), R(), C(9, 36, (2, 3), 2, 1, groups=9), M(2), C(36, 34, 1, groups=2)), (6, 9, 9), 3),
+    ("conv_dilated", S(C(3, 18, 3, 1, 2, dilation=2), R(), C(18, 5, 3, (1, 2), (1, 3), dilation=(1, 3))), (3, 9, 10), 2),
+    ("embedding_mean", S(Embed(11, 18), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(18, 4)), (7,), 5),
+    ("embedding_flat", S(Embed(9, 5, padding_idx=-7), nn.Tanh(), nn.Flatten(), nn.Linear(30, 3)), (6,), 4),
+    ("embedding_conv", S(Embed(2000, 6), C(6, 8, (3, 1), 1, (1, 0)), R(), M((2, 1)), nn.Flatten(), nn.Linear(32, 3)), (8,), 3),
 ]
 
 
@@ -169,6 +185,11 @@ NORMS = [
     ("norm_first", S(B2(3), R(), nn.Flatten(), B1(60, affine=False), nn.Linear(60, 4)), (3, 4, 5), 7),
     ("norm_pad", S(C(3, 4, 3), R(), B2(4, affine=False), nn.GELU(), C(4, 3, 3, 1, 1, bias=False), B2(3)), (3, 6, 5), 3),
     ("norm_flat", S(B1(6), nn.Linear(6, 5, bias=False), B1(5), nn.SiLU()), (6,), 4),
+    ("layer_norm_first", S(nn.LayerNorm((3, 5, 6)), C(3, 5, 3, 1, 1), nn.LayerNorm((5, 5, 6), eps=1e-3, bias=False), R(),
+                           C(5, 4, 3, 1, 1), nn.Flatten(), nn.LayerNorm(120), nn.Linear(120, 6)), (3, 5, 6), 5),
+    ("layer_norm_flat", S(nn.Linear(20, 30), nn.LayerNorm(30), nn.Tanh(), nn.LayerNorm(30, elementwise_affine=False), nn.GELU(),
+                          nn.Linear(30, 7), nn.LayerNorm(7)), (20,), 9),
+    ("norm_groups", S(C(4, 8, 3, 1, 1, groups=2), B2(8), R(), C(8, 8, 3, 1, 2, bias=False, dilation=2, groups=8), B2(8)), (4, 6, 5), 3),
 ]
 
 
@@ -236,11 +257,12 @@ def layers():
     for name, net, shape, batch in LAYERS:
         fill(net)
         x = formula(1, (batch, *shape)).requires_grad_()
-        y = net(x)
+        y = net(net[0].samples(x) if isinstance(net[0], Embed) else x)
         y.backward(formula(2, y.shape))
         out.case(name)
         out.array("y", y)
-        out.array("dx", x.grad)
+        if x.grad is not None:
+            out.array("dx", x.grad)
         for k, p in enumerate(net.parameters()):
             out.array(f"dp{k}", p.grad)
     out.write()

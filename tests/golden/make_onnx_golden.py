@@ -25,12 +25,14 @@ FEATURES = collections.OrderedDict([
     ("3", nn.Conv2d(4, 4, (1, 2), (1, 2), bias=False)), ("4", nn.LeakyReLU(0.02)), ("5", nn.AvgPool2d(3, 1, 1)),
     ("6", nn.ELU(0.5)), ("7", nn.AvgPool2d(3, 1, 1, count_include_pad=False)), ("8", nn.SiLU()), ("9", nn.Dropout2d()),
     ("10", nn.AdaptiveAvgPool2d((4, 3))), ("11", nn.Tanh()), ("12", nn.AdaptiveAvgPool2d((2, 3))), ("13", nn.GELU()),
-    ("14", nn.Conv2d(4, 6, 2, 2, 1)), ("15", nn.Hardswish()), ("16", nn.AdaptiveAvgPool2d(1)),
+    ("14", nn.Conv2d(4, 6, 2, 1, 1, (2, 3), 2)), ("15", nn.Hardswish()),
+    ("16", nn.LayerNorm((6, 2, 2))), ("17", nn.AdaptiveAvgPool2d(1)),
     ("bn", nn.BatchNorm2d(6))])
 NET = collections.OrderedDict([
     ("features", nn.Sequential(FEATURES)), ("1", nn.Identity()), ("2", nn.Flatten()), ("fc1", nn.Linear(6, 5)),
     ("4", nn.GELU(approximate="tanh")), ("5", nn.Sigmoid()), ("6", nn.Softmax(1)), ("7", nn.Dropout()),
-    ("8", nn.Linear(5, 4, bias=False)), ("9", nn.BatchNorm1d(4, 1e-3, affine=False)), ("10", nn.LogSoftmax(1))])
+    ("8", nn.Linear(5, 4, bias=False)), ("9", nn.BatchNorm1d(4, 1e-3, affine=False)), ("10", nn.LayerNorm(4, 1e-2)),
+    ("11", nn.LogSoftmax(1))])
 
 # What pools (5, 4) to (4, 3): the bins of PyTorch's adaptive pooling overlap.
 ROWS = [[1 / 2, 1 / 2, 0, 0, 0], [0, 1 / 2, 1 / 2, 0, 0], [0, 0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1 / 2, 1 / 2]]
@@ -59,10 +61,11 @@ NODES = [
      dict(count_include_pad=0, kernel_shape=[2, 1], pads=[0, 0, 0, 0], strides=[2, 1])),
     ("Gelu", f + "13", [f + "12"], dict(approximate="none")),
     ("Conv", f + "14", [f + "13", f + "14.weight", f + "14.bias"],
-     dict(kernel_shape=[2, 2], pads=[1, 1, 1, 1], strides=[2, 2])),
+     dict(dilations=[2, 3], group=2, kernel_shape=[2, 2], pads=[1, 1, 1, 1], strides=[1, 1])),
     ("HardSwish", f + "15", [f + "14"], {}),
-    ("GlobalAveragePool", f + "16", [f + "15"], {}),
-    ("BatchNormalization", f + "bn", [f + "16", *(f + "bn." + p for p in ("weight", "bias", "running_mean", "running_var"))],
+    ("LayerNormalization", f + "16", [f + "15", f + "16.weight", f + "16.bias"], dict(axis=1, epsilon=1e-5)),
+    ("GlobalAveragePool", f + "17", [f + "16"], {}),
+    ("BatchNormalization", f + "bn", [f + "17", *(f + "bn." + p for p in ("weight", "bias", "running_mean", "running_var"))],
      dict(epsilon=1e-5)),
     ("Identity", "1", [f + "bn"], {}),
     ("Flatten", "2", ["1"], dict(axis=1)),
@@ -72,7 +75,8 @@ NODES = [
     ("Softmax", "6", ["5"], dict(axis=1)),
     ("Gemm", "8", ["6", "8.weight"], dict(transB=1)),
     ("BatchNormalization", "9", ["8", "9.ones", "9.zeros", "9.running_mean", "9.running_var"], dict(epsilon=1e-3)),
-    ("LogSoftmax", "10", ["9"], dict(axis=1)),
+    ("LayerNormalization", "10", ["9", "10.weight", "10.bias"], dict(axis=1, epsilon=1e-2)),
+    ("LogSoftmax", "11", ["10"], dict(axis=1)),
 ]
 
 

@@ -107,6 +107,72 @@ TEST_CASE("a convolution's padding is a border that the stage before it keeps") 
   CHECK(p.stage[1].contraction.border_w == 0);
 }
 
+// PyTorch's floor((n + 2 p - d (k - 1) - 1) / s) + 1; a weight has in / groups channels.
+using Mobile = Sequential<Conv2d<3, 8, 3, 2, 2, Dilation{2}>, ReLU,
+                          Named<"dw", Conv2d<8, 8, 3, 1, 1, Groups{8}, Bias::off>>, BatchNorm2d<8>, ReLU,
+                          Conv2d<8, 6, 1, 1, 0, Groups{2}>, MaxPool2d<2>>;
+static_assert(shape_after<Mobile, Input<3, 15, 12>, 0> == Dims{8, 8, 6});
+static_assert(param_count<Mobile, Input<3, 15, 12>> == 8 * 3 * 9 + 8 + 8 * 9 + 16 + 6 * 4 + 6);
+static_assert(flop_count<Mobile, Input<3, 15, 12>> == 2 * 8 * 6 * (8 * 27 + 8 * 9 + 6 * 4));
+
+TEST_CASE("convolutions in groups are stages of their own; norms are folded into them in inference") {
+  using In = Input<3, 15, 12>;
+  constexpr auto& p = plan_of<Mobile, In>;
+  REQUIRE(p.stages == 5);
+  CHECK(p.stage[0].kind == Kind::grouped);
+  CHECK(p.stage[0].boundary == Boundary::grouped_reads);
+  CHECK(p.stage[0].grouped.border_h == 1);
+  CHECK(p.stage[1].grouped.depthwise());
+  CHECK(p.stage[3].boundary == Boundary::pooled_twice);
+  CHECK(summary<Mobile, In>().find(
+            "dw: Conv2d(8, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=8, "
+            "bias=False)") != std::string::npos);
+  const std::string e = explain<Mobile, In>();
+  CHECK(e.find("stage 0: dilated convolution  (3, 15, 12) -> (8, 8, 6)") != std::string::npos);
+  CHECK(e.find("stage 1: depthwise convolution") != std::string::npos);
+  CHECK(e.find("stage 3: grouped convolution") != std::string::npos);
+  CHECK(e.find("3 is folded into the weights of dw") != std::string::npos);
+  const Fault f = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Groups{4}>>, Input<4, 8, 8>>();
+  CHECK(f.kind == Mismatch::conv_groups);
+  CHECK(f.expects == 6);
+  CHECK(f.gets == 4);
+  const Fault large = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Dilation{4}>>, Input<4, 8, 9>>();
+  CHECK(large.kind == Mismatch::window_larger_than_input);
+  CHECK(large.expects == 8);
+  CHECK(large.gets == 9);
+}
+
+TEST_CASE("an embedding is the first stage: an image of its vectors, one below the other") {
+  using Net = Sequential<Embedding<100, 6, -1>, Dropout<0.5>, Conv2d<6, 4, Size2{3, 1}, 1, Size2{1, 0}>>;
+  constexpr auto& p = plan_of<Net, Input<12>>;
+  REQUIRE(p.stages == 2);
+  CHECK(p.stage[0].kind == Kind::lookup);
+  CHECK(p.stage[0].lookup.border_h == 1);
+  CHECK(p.stage[0].lookup.padding == 99);
+  CHECK(p.input_cols == 12);
+  CHECK(p.dims[0] == Dims{6, 12, 1});
+  CHECK(p.parameters == 100 * 6 + 4 * 6 * 3 + 4);
+  CHECK(summary<Net, Input<12>>().find("0: Embedding(100, 6, padding_idx=99)") != std::string::npos);
+  CHECK(explain<Net, Input<12>>().find("stage 0: embedding  (12) -> (6, 12, 1)") != std::string::npos);
+  CHECK(fault_of<Sequential<Embedding<9, 2>>, Input<3, 4, 4>>().kind == Mismatch::embedding_needs_flat);
+  CHECK(fault_of<Sequential<Flatten, Embedding<9, 2>>, Input<3>>().kind == Mismatch::embedding_not_first);
+}
+
+TEST_CASE("a layer normalisation is a stage that takes the ops behind it along") {
+  using Net = Sequential<Conv2d<1, 4, 3>, LayerNorm<4, 26, 26>, ReLU, Flatten, Linear<2704, 5>, LayerNorm<5>>;
+  constexpr auto& p = plan_of<Net, Image>;
+  REQUIRE(p.stages == 4);
+  CHECK(p.stage[0].boundary == Boundary::row_norm_reads);
+  CHECK(p.stage[1].kind == Kind::row_norm);
+  CHECK(p.stage[1].last == 4);
+  CHECK(p.stage[1].row_norm.eps() == 1e-5);
+  CHECK(p.chunked == 2);
+  CHECK(summary<Net, Image>().find("1: LayerNorm((4, 26, 26), eps=1e-05, elementwise_affine=True)") !=
+        std::string::npos);
+  CHECK(explain<Net, Image>().find("stage 1: layer normalisation  (4, 26, 26) -> (2704)") !=
+        std::string::npos);
+}
+
 TEST_CASE("faults name the layer and both numbers") {
   const Fault f = fault_of<Sequential<Flatten, Linear<784, 10>, Linear<12, 3>>, Image>();
   CHECK(f.kind == Mismatch::linear_in_features);

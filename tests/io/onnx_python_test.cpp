@@ -1,6 +1,8 @@
 // onnxruntime computes what predict() does.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "kern/io/npy.hpp"
 #include "kern/io/onnx.hpp"
 #include "kern/tensor/random.hpp"
@@ -27,26 +29,35 @@ using Branched = Sequential<
            Sequential<Dropout<>, Flatten>>,
     Linear<396, 5>, Add<Identity, Linear<5, 5>>>;
 
-/// The model, five samples and its outputs for these, at FOLDER/NAME.
+using Words = Sequential<Named<"words", Embedding<30, 6, 0>>, Conv2d<6, 8, Size2{3, 1}, 1, Size2{1, 0}>, ReLU,
+                         GlobalAvgPool2d, Flatten, Linear<8, 3>>;
+
+/// The model, five samples and its outputs for these, at FOLDER/NAME. indices: samples are numbers below
+/// that.
 template <class Model>
-void save(Model& model, const std::string& name) {
+void save(Model& model, const std::string& name, int indices = 0) {
   io::save_onnx(model, name + ".onnx");
-  const auto x = randn<float, typename Model::Input::Batch>(Seed{4}, 5);
+  auto x = indices ? rand<float, typename Model::Input::Batch>(Seed{4}, 5)
+                   : randn<float, typename Model::Input::Batch>(Seed{4}, 5);
+  if (indices)
+    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::floor(x.data()[i] * float(indices));
   io::save_npy(x, name + "_x.npy");
   io::save_npy(model.predict(x), name + "_y.npy");
 }
 }  // namespace
 
-TEST_CASE("LeNet, CIFAR-10's net, every layer, branches") {
+TEST_CASE("LeNet, CIFAR-10's net, every layer, branches, an embedding") {
   const Folder folder;
   Model<LeNet, Input<1, 28, 28>> lenet;
   Model<Cifar10, Input<3, 32, 32>> cifar10;
   Model<EveryLayer, Input<3, 10, 9>> every;
   Model<Branched, Input<3, 5, 6>> branched;
+  Model<Words, Input<9>> words;
   set_parameters(every);
   save(lenet, folder / "lenet");
   save(cifar10, folder / "cifar10");
   save(every, folder / "every");
   save(branched, folder / "branched");
+  save(words, folder / "words", 30);
   run_python("io/run_in_onnxruntime.py", folder);
 }

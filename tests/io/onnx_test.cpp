@@ -112,6 +112,11 @@ TEST_CASE("a net that does nothing when it does not train") {
   CHECK(exported<Dropout<>, Input<3>>().nodes == Words{"Identity Identity: input -> output"});
 }
 
+TEST_CASE("a layer normalisation without a weight") {
+  CHECK(exported<Sequential<LayerNorm<3, Affine::off>>, Input<3>>().nodes ==
+        Words{"LayerNormalization 0: input 0.ones -> output"});
+}
+
 TEST_CASE("an output that another node reads") {
   CHECK(exported<Measured, Input<3>>().nodes ==
         Words{"Relu Relu: input -> output", "Size Size: output -> Size"});

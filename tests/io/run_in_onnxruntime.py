@@ -19,7 +19,7 @@ except ImportError as error:
 
 def main(folder):
     paths = sorted(folder.glob("*.onnx"))
-    assert len(paths) == 4, paths
+    assert len(paths) == 5, paths
     for path in paths:
         model = onnx.load(path)
         onnx.checker.check_model(model, full_check=True)  # infers all shapes, and compares them with the output's

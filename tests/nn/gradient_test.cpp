@@ -84,6 +84,11 @@ TEST_CASE("every layer's gradients") {
 #ifndef KERN_TEST_ON_CUDA  // parts of the whole nets below: there each kernel takes a second to translate
   check_gradients<Sequential<Conv2d<2, 17, 3, 1, 1, Bias::off>, ReLU, Conv2d<17, 3, 3>>, Input<2, 6, 6>>(
       "Conv2d, unpooled");
+  check_gradients<
+      Sequential<Conv2d<4, 6, 2, 1, 1, Groups{2}, Dilation{2, 1}>, Tanh, Conv2d<6, 6, 3, 2, 0, Groups{6}>>,
+      Input<4, 6, 5>>("Conv2d in groups");
+  check_gradients<Sequential<LayerNorm<5, 3, 2>, Sigmoid, Flatten, LayerNorm<30, 1e-2, Affine::off>>,
+                  Input<5, 3, 2>>("LayerNorm");
   check_gradients<Sequential<ReLU>, Input<3, 4, 5>>("ReLU");
   check_gradients<Sequential<Dropout<0.3>>, Input<3, 4, 5>>("Dropout");
   check_gradients<Sequential<Dropout2d<0.3>>, Input<9, 4, 5>>("Dropout2d");

@@ -22,7 +22,11 @@ void check_layer_in(const char* name, int batch) {
   auto& e = model.executor();
   const auto& plan = model.plan();
   const Dims in = plan.input, out = plan.output();
-  const auto x = formula_array<T>(1, std::size_t(batch * in.size()));
+  auto x = formula_array<T>(1, std::size_t(batch * in.size()));
+  constexpr graph::Stage first = decltype(model)::Executor::structure.stage[0];
+  constexpr bool indices = first.kind == graph::Kind::lookup;
+  for (T& v : x)
+    if (indices) v = T(std::floor((double(v) + 1) / 2 * first.lookup.rows));
   const auto dy = formula_array<T>(2, std::size_t(batch * out.size()));
 
   std::vector<T> y(dy.size()), trained(dy.size()), dx(x.size());
@@ -34,7 +38,7 @@ void check_layer_in(const char* name, int batch) {
   set_output_gradient(model, batch, dy);
   e.template backward<std::remove_reference_t<decltype(e)>::stages, true>(batch);
   e.input_gradient(batch, dx.data());
-  check_close(c, "dx", dx, layer_roundings);
+  if (!indices) check_close(c, "dx", dx, layer_roundings);
   int k = 0;
   for (const std::string& p : model.parameter_names())
     check_close(c, "dp" + std::to_string(k++), model.gradient(p), layer_roundings);

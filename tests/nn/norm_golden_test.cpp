@@ -1,5 +1,5 @@
-// Batch normalisation against PyTorch's: a training pass both ways, the running statistics after it, and
-// inference with these, where norms are folded into what stands before them.
+// Normalisations against PyTorch's: a training pass both ways, the running statistics after it, and inference
+// with these, where batch norms are folded into what stands before them.
 #include "kern/tensor/random.hpp"
 #include "kern/train/cross_entropy_loss.hpp"
 #include "kern/train/sgd.hpp"
@@ -43,6 +43,18 @@ TEST_CASE("norms before padding, without parameters, with ops that need their in
 
 TEST_CASE("norms of flat inputs alone") {
   check_norms<Input<6>, BatchNorm1d<6>, Linear<6, 5, Bias::off>, BatchNorm1d<5>, SiLU>("norm_flat", 4);
+}
+
+TEST_CASE("norms behind convolutions in groups") {
+  check_norms<Input<4, 6, 5>, Conv2d<4, 8, 3, 1, 1, Groups{2}>, BatchNorm2d<8>, ReLU,
+              Conv2d<8, 8, 3, 1, 2, Dilation{2}, Groups{8}, Bias::off>, BatchNorm2d<8>>("norm_groups", 3);
+}
+
+TEST_CASE("layer normalisation of images and flat samples") {
+  check_norms<Input<3, 5, 6>, LayerNorm<3, 5, 6>, Conv2d<3, 5, 3, 1, 1>, LayerNorm<5, 5, 6, 1e-3, Bias::off>,
+              ReLU, Conv2d<5, 4, 3, 1, 1>, Flatten, LayerNorm<120>, Linear<120, 6>>("layer_norm_first", 5);
+  check_norms<Input<20>, Linear<20, 30>, LayerNorm<30>, Tanh, LayerNorm<30, Affine::off>, GELU<>,
+              Linear<30, 7>, LayerNorm<7>>("layer_norm_flat", 9);
 }
 
 // PyTorch: "Expected more than 1 value per channel when training".

@@ -14,18 +14,23 @@ enum class Mismatch {
   none,
   conv_in_channels,          // channels of the input; In of the layer
   conv_needs_image,          // dimensions of a sample (channels, height, width): 3; 1 after Flatten
+  conv_groups,               // channels of one side; groups, which don't divide them
   pool_needs_image,          // the same
   window_larger_than_input,  // the input's height or width with its padding; the window's
   linear_needs_flatten,      // dimensions of a sample: 1; 3 of an image
   linear_in_features,        // features of the input; In of the layer
   loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
   loss_classes,              // outputs of the net; classes of the loss
-  loss_targets_shape,  // dimensions of a batch's targets, or the first extent that differs: the output's
-  too_large,           // elements, in millions: at most; of a sample or weight
-  norm_features,       // channels, or features of a flat input; those of the layer
-  norm_needs_image,    // dimensions of a sample: 3; 1 after Flatten
-  norm_needs_flat,     // dimensions of a sample: 1; 3 of an image
-  batch_image_shape,   // see expects and gets: channels, height or width, the first that differs
+  loss_targets_shape,     // dimensions of a batch's targets, or the first extent that differs: the output's
+  too_large,              // elements, in millions: at most; of a sample or weight
+  norm_features,          // channels, or features of a flat input; those of the layer
+  norm_needs_image,       // dimensions of a sample: 3; 1 after Flatten
+  norm_needs_flat,        // dimensions of a sample: 1; 3 of an image
+  layer_norm_dimensions,  // dimensions of a sample; of the normalised shape
+  layer_norm_shape,       // see expects and gets: the first extent that differs
+  embedding_needs_flat,   // dimensions of a sample: 1; 3 of an image
+  embedding_not_first,    // layers before it: 0; how many there are
+  batch_image_shape,      // see expects and gets: channels, height or width, the first that differs
   residual_shape,  // dimensions, channels (features), height or width, the first that differs: x's; f(x)'s
   add_shape,       // the same: the first branch's; the next one's
   concat_shape,    // dimensions, height or width, likewise
@@ -68,6 +73,8 @@ struct conv_in_channels_mismatch;
 template <class...>
 struct conv_needs_an_image_not_a_flat_input;
 template <class...>
+struct conv_channels_not_divisible_by_groups;
+template <class...>
 struct pool_needs_an_image_not_a_flat_input;
 template <class...>
 struct window_larger_than_input;
@@ -90,6 +97,14 @@ struct norm_needs_an_image_not_a_flat_input;
 template <class...>
 struct norm_needs_a_flatten_before_it;
 template <class...>
+struct layer_norm_dimensions_mismatch;
+template <class...>
+struct layer_norm_shape_mismatch;
+template <class...>
+struct embedding_needs_a_flat_input;
+template <class...>
+struct embedding_is_not_the_first_layer;
+template <class...>
 struct batch_image_shape_mismatch;
 template <class...>
 struct residual_layers_change_the_shape;
@@ -111,6 +126,8 @@ constexpr auto complain() {
     return static_cast<conv_in_channels_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::conv_needs_image)
     return static_cast<conv_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::conv_groups)
+    return static_cast<conv_channels_not_divisible_by_groups<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::pool_needs_image)
     return static_cast<pool_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::window_larger_than_input)
@@ -133,6 +150,14 @@ constexpr auto complain() {
     return static_cast<norm_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::norm_needs_flat)
     return static_cast<norm_needs_a_flatten_before_it<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::layer_norm_dimensions)
+    return static_cast<layer_norm_dimensions_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::layer_norm_shape)
+    return static_cast<layer_norm_shape_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::embedding_needs_flat)
+    return static_cast<embedding_needs_a_flat_input<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::embedding_not_first)
+    return static_cast<embedding_is_not_the_first_layer<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::batch_image_shape)
     return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::residual_shape)
@@ -183,6 +208,8 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "in_channels of the convolution";
     case Mismatch::conv_needs_image:
       return "a convolution needs an image; dimensions of a sample";
+    case Mismatch::conv_groups:
+      return "channels of a convolution are not divisible by its groups: channels";
     case Mismatch::pool_needs_image:
       return "a pooling needs an image; dimensions of a sample";
     case Mismatch::window_larger_than_input:
@@ -205,6 +232,14 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "a 2-D normalisation needs an image; dimensions of a sample";
     case Mismatch::norm_needs_flat:
       return "a 1-D normalisation needs a Flatten before it; dimensions of a sample";
+    case Mismatch::layer_norm_dimensions:
+      return "dimensions of a layer normalisation's shape";
+    case Mismatch::layer_norm_shape:
+      return "a layer normalisation's shape, the first extent that differs";
+    case Mismatch::embedding_needs_flat:
+      return "an embedding needs a flat input of indices; dimensions of a sample";
+    case Mismatch::embedding_not_first:
+      return "an embedding is the first layer; layers before it";
     case Mismatch::batch_image_shape:
       return "channels, height or width of the batch's images";
     case Mismatch::residual_shape:

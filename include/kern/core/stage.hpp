@@ -2,6 +2,9 @@
 // template arguments (see Known). Activations are NHWC; `ci` and `cols` are channels as stored, padded with
 // zeros.
 #pragma once
+#include <bit>
+#include <cstdint>
+
 #include "device_code.hpp"
 #include "philox.hpp"
 
@@ -36,7 +39,42 @@ struct Contraction {
   KERN_HOST_DEVICE constexpr int in_size() const { return h * w * ci; }
   KERN_HOST_DEVICE constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
   KERN_HOST_DEVICE constexpr int weight_size() const { return k() * cols; }
+  KERN_HOST_DEVICE constexpr int bias_size() const { return cols; }
   KERN_HOST_DEVICE constexpr bool pooled() const { return pool_h * pool_w > 1; }
+};
+
+/// Convolution in groups of channels, or with a dilated kernel:
+///   y[i, j, o] = sum x[i*stride_h + a*dilation_h, j*stride_w + b*dilation_w, first(o) + k] * w[a, b, k, o]
+///   over a, b and k < group_in(),  first(o) = o / group_out() * group_in()
+/// Borders as a Contraction's.
+struct GroupedContraction {
+  int h, w, ci;                // input: height and width with its padding; channels as stored
+  int kh, kw;                  // kernel
+  int in, co, cols;            // input channels, output channels; as stored
+  int groups;                  // of channels, on either side
+  int stride_h, stride_w;      //
+  int dilation_h, dilation_w;  // from one tap of the kernel to the next
+  int border_h, border_w;      // zeros around the output
+
+  KERN_HOST_DEVICE constexpr int out_h() const { return (h - (kh - 1) * dilation_h - 1) / stride_h + 1; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return (w - (kw - 1) * dilation_w - 1) / stride_w + 1; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (out_w() + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * ci; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (out_h() + 2 * border_h) * out_pitch(); }
+  /// Channels of a group.
+  KERN_HOST_DEVICE constexpr int group_in() const { return in / groups; }
+  KERN_HOST_DEVICE constexpr int group_out() const { return co / groups; }
+  KERN_HOST_DEVICE constexpr bool depthwise() const { return groups == in && groups == co; }
+  KERN_HOST_DEVICE constexpr int weight_size() const { return kh * kw * group_in() * cols; }
+  KERN_HOST_DEVICE constexpr int bias_size() const { return cols; }
+  /// Where tap (a, b) of the kernel stands from the first on; and that of output (i, j).
+  KERN_HOST_DEVICE constexpr int tap_at(int a, int b) const {
+    return (a * dilation_h * w + b * dilation_w) * ci;
+  }
+  KERN_HOST_DEVICE constexpr int in_at(int i, int j, int a, int b) const {
+    return (i * stride_h * w + j * stride_w) * ci + tap_at(a, b);
+  }
 };
 
 /// y[o] = sum x[i] * w[i, o] over i: a linear layer. Flatten before it costs nothing: i counts as x is
@@ -47,6 +85,23 @@ struct Dense {
   KERN_HOST_DEVICE constexpr int in_size() const { return k; }
   KERN_HOST_DEVICE constexpr int out_size() const { return cols; }
   KERN_HOST_DEVICE constexpr int weight_size() const { return k * cols; }
+};
+
+/// y[i] = the row of w whose number x[i] is: an embedding. x has `positions` whole numbers a sample, y a
+/// pixel for each, one below the other.
+struct Lookup {
+  int positions, rows;     // rows of w
+  int c, cols;             // channels of y: elements of a row; as stored
+  int border_h, border_w;  // zeros around the output
+  int padding;             // the row that gets no gradient; -1: none
+
+  KERN_HOST_DEVICE constexpr int out_h() const { return positions; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return 1; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (1 + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return positions; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (positions + 2 * border_h) * out_pitch(); }
+  KERN_HOST_DEVICE constexpr int weight_size() const { return rows * cols; }
 };
 
 /// The part [first, last) of a side of the input that lies in a window.
@@ -148,6 +203,43 @@ struct Norm {
   KERN_HOST_DEVICE constexpr int positions() const { return each_pixel ? 1 : h * w; }
   /// From one pixel's features to the next one's.
   KERN_HOST_DEVICE constexpr int feature_step() const { return each_pixel ? cols : 0; }
+};
+
+/// y = (x - mean) / sqrt(variance + eps) * w + b, mean and variance those of a row, w and b a number for each
+/// place of a row: layer normalisation. A sample is `rows` rows of as many pixels each. The input has no
+/// border.
+struct RowNorm {
+  int h, w;
+  int c, cols;             // channels; as stored, in x and y
+  int border_h, border_w;  // zeros around the output
+  int rows;                // 1: all of the sample is a row
+  int affine;              // 1: there is w, and maybe b
+  int eps_high, eps_low;   // eps, the halves of a double
+
+  static constexpr RowNorm of(Pointwise p, int rows, bool affine, double eps) {
+    const auto bits = std::bit_cast<std::uint64_t>(eps);
+    return {
+        p.h, p.w, p.c, p.cols, 0, 0, rows, affine, int(std::uint32_t(bits >> 32)), int(std::uint32_t(bits))};
+  }
+  KERN_HOST_DEVICE constexpr double eps() const {
+    return __builtin_bit_cast(double, std::uint64_t(std::uint32_t(eps_high)) << 32 | std::uint32_t(eps_low));
+  }
+  KERN_HOST_DEVICE constexpr int out_h() const { return h; }
+  KERN_HOST_DEVICE constexpr int out_w() const { return w; }
+  KERN_HOST_DEVICE constexpr int out_pitch() const { return (w + 2 * border_w) * cols; }
+  KERN_HOST_DEVICE constexpr int out_origin() const { return border_h * out_pitch() + border_w * cols; }
+  KERN_HOST_DEVICE constexpr int in_size() const { return h * w * cols; }
+  KERN_HOST_DEVICE constexpr int out_size() const { return (h + 2 * border_h) * out_pitch(); }
+  /// Of a row: its pixels, its elements as stored, and those that count.
+  KERN_HOST_DEVICE constexpr int pixels() const { return h * w / rows; }
+  KERN_HOST_DEVICE constexpr int weight_size() const { return pixels() * cols; }
+  KERN_HOST_DEVICE constexpr int bias_size() const { return weight_size(); }
+  KERN_HOST_DEVICE constexpr int count() const { return pixels() * c; }
+  /// Where a row's element stands in a sample's output.
+  KERN_HOST_DEVICE constexpr int out_at(int row, int element) const {
+    const int pixel = row * pixels() + element / cols;
+    return out_origin() + pixel / w * out_pitch() + pixel % w * cols + element % cols;
+  }
 };
 
 /// y = exp x / sum of exp x, or its logarithm, over each of `rows` rows: `pixels` times c channels, stored as

@@ -67,13 +67,14 @@ class Backend {
     return Buffer<U>(n, where_);
   }
 
-  static std::size_t scratch_size(const Contraction&, int) { return 0; }
+  template <class D>
+  static std::size_t scratch_size(const D&, int) {
+    return 0;
+  }
   static std::size_t scratch_size(const Dense& d, int n) { return sums_of_parts(d, n); }
-  static std::size_t scratch_size(const Window&, int) { return 0; }
-  static std::size_t scratch_size(const Pointwise&, int) { return 0; }
-  static std::size_t scratch_size(const Norm&, int) { return 0; }
-  static std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
-  static std::size_t scratch_size(const Join&, int) { return 0; }
+  static std::size_t scratch_size(const RowNorm& s, int n) {
+    return 2 * std::size_t(n) * std::size_t(s.rows);
+  }
   void reserve(std::size_t elements) {
     if (elements > scratch_.size()) scratch_ = allocate<T>(elements);
   }
@@ -85,10 +86,10 @@ class Backend {
   static constexpr std::size_t backward_size(const D&) {
     return 0;
   }
-  static constexpr std::size_t partial_size(const Contraction& c) {
-    return std::size_t(gradient_parts(c)) * std::size_t(c.weight_size() + c.cols);
+  template <class D>
+  static constexpr std::size_t partial_size(const D& d) {
+    return std::size_t(gradient_parts(d)) * std::size_t(d.weight_size() + d.bias_size());
   }
-  static constexpr std::size_t partial_size(const Dense&) { return 0; }
   template <class D>
   void prepare_forward(D, const T*, T*) {}
   template <class D>
@@ -273,6 +274,12 @@ class Backend {
         launch("convolve", convolve<T, h, w, Channels, D, X, Chain>, forward_grid<T>(c, t, n), where_, d, t,
                s.first, p, chain, draw);
       });
+    } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
+      launch("grouped_forward", grouped_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p,
+             chain, draw);
+    } else if constexpr (std::is_same_v<Stage, Lookup>) {
+      launch("lookup_forward", lookup_forward<T, Chain>, forward_grid(c, n), where_, c, s.first, n, p, chain,
+             draw);
     } else if constexpr (std::is_same_v<Stage, Window>) {
       launch("window_forward", window_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p.x,
              p.y, p.argmax, chain, draw);
@@ -290,6 +297,9 @@ class Backend {
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where_, c, s.first, n, p,
              scratch_.data(), done_.data(), chain, draw);
+    } else if constexpr (std::is_same_v<Stage, RowNorm>) {
+      launch("row_norm_forward", row_norm_forward<T, Chain>, row_norm_grid(c, n), where_, c, s.first, p,
+             chain, draw);
     } else {
       launch("softmax_forward", softmax_forward<T>, rows_grid(n), where_, c, n, p.x, p.y);
     }
@@ -334,6 +344,14 @@ class Backend {
                  strided_data_gradient_grid(c, n), where_, d, s.first, n, of_stored(p), below, draw);
         }
       }
+    } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
+      launch("grouped_weight_gradient", grouped_weight_gradient<T, D>, weight_gradient_grid<T>(c), where_, d,
+             n, p);
+      if constexpr (DataGradient)
+        launch("grouped_data_gradient", grouped_data_gradient<T, D, Under>, data_gradient_grid(c, n), where_,
+               d, s.first, n, p, below, draw);
+    } else if constexpr (std::is_same_v<Stage, Lookup>) {
+      launch("lookup_gradient", lookup_gradient<T>, gradient_grid(c), where_, c, n, p);
     } else if constexpr (std::is_same_v<Stage, Window>) {
       if constexpr (DataGradient)
         launch("window_backward", window_backward<T, D, Under>, backward_grid(c, n), where_, d, s.first, n, p,
@@ -345,6 +363,14 @@ class Backend {
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       launch("dense_backward", dense_backward<T, Under>, backward_grid<T>(c, DataGradient, n), where_, c,
              DataGradient ? data_blocks(c, n) : 0, s.first, n, p, below, draw);
+    } else if constexpr (std::is_same_v<Stage, RowNorm>) {
+      auto* const statistics = reinterpret_cast<ops::RowStatistics<T>*>(scratch_.data());
+      if (DataGradient || c.affine)
+        launch("row_norm_backward", row_norm_backward<T, DataGradient, Under>, row_norm_grid(c, n), where_, c,
+               s.first, p, statistics, below, draw);
+      if (c.affine)
+        launch("row_norm_weight_gradient", row_norm_weight_gradient<T>, weight_gradient_grid<T>(c), where_, c,
+               n, p, statistics);
     } else {
       if constexpr (DataGradient)
         launch("softmax_backward", softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p, below,
@@ -387,14 +413,13 @@ class Backend {
     launch("add_images", add_images<T>, image_grid(d, s.count()), where_, d, s.count(), from, to);
   }
 
-  /// All contractions' parts are added in one go, by finish_gather().
+  /// All parts are added in one go, by finish_gather().
   template <class D>
   void gather(D d, const T* partials, std::size_t, int, T* dw, T* db) {
-    if constexpr (std::is_same_v<typename D::type, Contraction>) {
-      const Contraction c = d.get();
-      if (gatherings_.count == gatherings_.most) finish_gather();
-      gatherings_.at[gatherings_.count++] = {partials, gradient_parts(c), c.weight_size(), c.cols, dw, db};
-    }
+    const auto c = d.get();
+    if (gatherings_.count == gatherings_.most) finish_gather();
+    gatherings_.at[gatherings_.count++] = {partials, gradient_parts(c), c.weight_size(), c.bias_size(), dw,
+                                           db};
   }
   /// After all gather() of a backward pass.
   void finish_gather() {

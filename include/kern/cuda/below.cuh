@@ -15,6 +15,10 @@ struct Stored {
 KERN_HOST_DEVICE constexpr Stored stored(const Contraction& c) {
   return {c.co, c.cols, c.out_w(), c.border_h, c.border_w};
 }
+KERN_HOST_DEVICE constexpr Stored stored(const GroupedContraction& c) {
+  return {c.co, c.cols, c.out_w(), c.border_h, c.border_w};
+}
+KERN_HOST_DEVICE constexpr Stored stored(const Lookup& s) { return {s.c, s.cols, 1, s.border_h, s.border_w}; }
 KERN_HOST_DEVICE constexpr Stored stored(const Window& s) {
   return {s.c, s.cols, s.out_w(), s.border_h, s.border_w};
 }
@@ -23,6 +27,9 @@ KERN_HOST_DEVICE constexpr Stored stored(const Pointwise& s) {
 }
 KERN_HOST_DEVICE constexpr Stored stored(const Norm& s) { return {s.c, s.cols, s.w, s.border_h, s.border_w}; }
 KERN_HOST_DEVICE constexpr Stored stored(const Join& s) { return {s.c, s.cols, s.w, s.border_h, s.border_w}; }
+KERN_HOST_DEVICE constexpr Stored stored(const RowNorm& s) {
+  return {s.c, s.cols, s.w, s.border_h, s.border_w};
+}
 KERN_HOST_DEVICE constexpr Stored stored(const Dense& d) { return {d.co, d.cols, 1, 0, 0}; }
 KERN_HOST_DEVICE constexpr Stored stored(const SoftmaxRows& r) {
   return {r.c, r.cols, r.rows * r.pixels, 0, 0};

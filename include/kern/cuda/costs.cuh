@@ -62,6 +62,15 @@ struct Costs {
              bytes(n, inputs(c, given)) + weights(c, bias), bytes(n, out) + (indexed ? indices(n, out) : 0),
              1}};
   }
+  static Works forward(const GroupedContraction& c, bool bias, bool, int n) {
+    return {{"grouped_forward", forward_grid(c, n), bytes(n, c.in_size()) + weights(c, bias),
+             bytes(n, double(c.out_h()) * c.out_w() * c.cols), 1}};
+  }
+  static Works forward(const Lookup& s, bool, bool, int n) {
+    const double out = bytes(n, s.positions, s.cols);
+    return {{"lookup_forward", forward_grid(s, n),
+             bytes(n, s.positions) + std::min(out, bytes(s.weight_size())), out}};
+  }
   static Works forward(const Window& w, bool, bool indexed, int n) {
     const double out = double(w.out_h()) * w.out_w() * w.cols;
     return {{"window_forward", forward_grid(w, n), bytes(n, w.in_size()),
@@ -75,6 +84,11 @@ struct Costs {
     return {{"norm_measure", norm_grid<T>(s, n), size, norm_parts(s, n)},
             {"each_thread", grid_of(std::size_t(s.features())), norm_parts(s, n), bytes(5, s.features())},
             {"norm_forward", pointwise_grid(s, n), size + bytes(2, s.features()), size}};
+  }
+  static Works forward(const RowNorm& s, bool bias, bool, int n) {
+    return {{"row_norm_forward", row_norm_grid(s, n),
+             bytes(n, s.in_size()) + (s.affine ? bytes(s.weight_size() * (bias ? 2 : 1)) : 0),
+             bytes(n, s.in_size())}};
   }
   /// Its running statistics.
   static Works track(const Norm& s) {
@@ -115,6 +129,19 @@ struct Costs {
                          : sliding_grid<T>(c, s, data_gradient_tile<T>(c, around), n),
                  dy + weights(c, false) + (below.reads_output ? dx : 0), dx, 1});
     return w;
+  }
+  static Works backward(const GroupedContraction& c, bool, bool data_gradient, const Under& below, int n) {
+    const double dy = bytes(n, double(c.out_h()) * c.out_w() * c.cols), dx = bytes(n, c.in_size());
+    Works w{{"grouped_weight_gradient", weight_gradient_grid<T>(c), dx + dy,
+             bytes(gradient_parts(c), c.weight_size() + c.cols), 1}};
+    if (data_gradient)
+      w.push_back({"grouped_data_gradient", data_gradient_grid(c, n),
+                   dy + weights(c, false) + (below.reads_output ? dx : 0), dx, 1});
+    return w;
+  }
+  static Works backward(const Lookup& s, bool, bool, const Under&, int n) {
+    return {{"lookup_gradient", gradient_grid(s), bytes(n, s.positions) + bytes(n, s.positions, s.cols),
+             bytes(s.weight_size())}};
   }
   static Works backward(const Window& w, bool, bool data_gradient, const Under& below, int n) {
     if (!data_gradient) return {};
@@ -158,17 +185,41 @@ struct Costs {
   static Works add(const StoredImage& s, int n) {
     return {{"add_images", image_grid(s, n), 2 * bytes(n, pixels(s)), bytes(n, pixels(s))}};
   }
-  /// Of these convolutions.
-  static Works gather(const std::vector<Contraction>& all) {
+  static Works backward(const RowNorm& s, bool, bool data_gradient, const Under&, int n) {
+    const double size = bytes(n, s.in_size()), statistics = bytes(2, n, s.rows);
+    Works w;
+    if (data_gradient || s.affine)
+      w.push_back({"row_norm_backward", row_norm_grid(s, n),
+                   size * (data_gradient ? 2 : 1),  // x serves below, too
+                   statistics + (data_gradient ? size : 0)});
+    if (s.affine)
+      w.push_back({"row_norm_weight_gradient", weight_gradient_grid<T>(s), 2 * size + statistics,
+                   bytes(gradient_parts(s), 2 * s.weight_size())});
+    return w;
+  }
+
+  /// Parts of a gradient that are added up: how many, of so many weights and biases.
+  struct Gathered {
+    int parts, weights, biases;
+  };
+  template <class D>
+  static Gathered gathered(const D& d) {
+    if constexpr (requires { gradient_parts(d); })
+      return {gradient_parts(d), d.weight_size(), d.bias_size()};
+    else
+      return {};
+  }
+  static Works gather(const std::vector<Gathered>& all) {
     Works works;
     for (std::size_t i = 0; i < all.size(); i += std::size_t(Gatherings<T>::most)) {
       int largest = 0, count = 0;
       Work w{"gather_parts", {}};
       for (; count < Gatherings<T>::most && i + std::size_t(count) < all.size(); ++count) {
-        const Contraction& c = all[i + std::size_t(count)];
-        largest = std::max(largest, c.weight_size() + c.cols);
-        w.read += bytes(gradient_parts(c), c.weight_size() + c.cols);
-        w.written += bytes(c.weight_size() + c.cols);
+        const Gathered& g = all[i + std::size_t(count)];
+        const int size = g.weights + g.biases;
+        largest = std::max(largest, size);
+        w.read += bytes(g.parts, size);
+        w.written += bytes(size);
       }
       w.grid = gather_grid(largest, count);
       works.push_back(w);

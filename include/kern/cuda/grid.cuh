@@ -7,8 +7,11 @@
 #include "below.cuh"
 #include "dense.cuh"
 #include "elementwise.cuh"
+#include "grouped.cuh"
 #include "launch.cuh"
+#include "lookup.cuh"
 #include "norm.cuh"
+#include "row_norm.cuh"
 #include "tile.hpp"
 
 namespace kern::gpu {
@@ -66,6 +69,15 @@ template <class T>
 Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
   return sliding_grid<T>(c, forward_sliding(c), tile, n);
 }
+/// grouped_forward.
+inline Grid forward_grid(const GroupedContraction& c, int n) {
+  return items_grid(n, c.out_h(), ceil_div(c.out_w(), pixels_a_thread), c.cols / vec_size);
+}
+/// lookup_forward, lookup_gradient.
+inline Grid forward_grid(const Lookup& s, int n) { return items_grid(n, s.positions, 1, s.cols / vec_size); }
+inline Grid gradient_grid(const Lookup& s) {
+  return {dim3(unsigned(ceil_div(s.rows, rows_a_block(s)))), dim3(lookup_threads)};
+}
 /// window_forward.
 inline Grid forward_grid(const Window& w, int n) {
   return items_grid(n, w.out_h(), w.out_w(), w.cols / vec_size);
@@ -86,6 +98,17 @@ Grid norm_grid(const Norm& s, int n) {
   return {
       dim3(unsigned(ceil_div(s.features(), norm_groups * vec_size)), unsigned(ceil_div(n, norm_chunk(n)))),
       dim3(norm_groups * norm_rows), norm_shared<T>};
+}
+/// row_norm_forward, row_norm_backward.
+inline Grid row_norm_grid(const RowNorm& s, int n) {
+  return {dim3(unsigned(n) * unsigned(s.rows)),
+          dim3(unsigned(std::min(round_up(s.weight_size() / vec_size, 32), most_row_threads)))};
+}
+/// row_norm_weight_gradient.
+template <class T>
+Grid weight_gradient_grid(const RowNorm& s) {
+  return {dim3(unsigned(ceil_div(s.weight_size(), norm_groups * vec_size)), unsigned(gradient_parts(s))),
+          dim3(norm_groups * norm_rows), norm_shared<T>};
 }
 /// dense_forward.
 template <class T>
@@ -119,6 +142,17 @@ Grid weight_gradient_grid(const Contraction& c, const GradientTile& t) {
   require_tile(t.rows > 0, c);
   return {dim3(unsigned(t.channel_tiles(c) * t.depth_tiles(c) * t.tap_tiles(c)), unsigned(gradient_parts(c))),
           dim3(unsigned(t.threads(c))), std::size_t(t.elements(c)) * sizeof(T)};
+}
+/// grouped_weight_gradient.
+template <class T>
+Grid weight_gradient_grid(const GroupedContraction& c) {
+  return {dim3(unsigned(c.kh * c.kw * c.group_in() * ceil_div(c.cols, norm_groups * vec_size)),
+               unsigned(gradient_parts(c))),
+          dim3(norm_groups * norm_rows), norm_shared<T>};
+}
+/// grouped_data_gradient.
+inline Grid data_gradient_grid(const GroupedContraction& c, int n) {
+  return items_grid(n, c.h, c.w, c.ci / vec_size);
 }
 /// convolve_strided_data_gradient.
 inline Grid strided_data_gradient_grid(const Contraction& c, int n) {

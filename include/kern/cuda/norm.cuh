@@ -10,6 +10,24 @@ inline constexpr int norm_groups = 8, norm_rows = 32;
 template <class T>
 inline constexpr std::size_t norm_shared = 2 * norm_groups * norm_rows * sizeof(Vec<T>);
 
+/// The sums of a and b over a block's rows, in order: f(sum of a, sum of b) in one thread a group.
+template <class T, class F>
+__device__ void add_norm_rows(bool idle, const Vec<T>& a, const Vec<T>& b, F f) {
+  Vec<T>* const memory = block_memory<Vec<T>>();
+  memory[threadIdx.x] = a;
+  memory[threadIdx.x + norm_groups * norm_rows] = b;
+  __syncthreads();
+  if (int(threadIdx.x) >= norm_groups || idle) return;
+  Vec<T> sum_a = a, sum_b = b;
+  for (int r = 1; r < norm_rows; ++r)
+#pragma unroll
+    for (int l = 0; l < vec_size; ++l) {
+      sum_a.at[l] += memory[int(threadIdx.x) + r * norm_groups].at[l];
+      sum_b.at[l] += memory[int(threadIdx.x) + (r + norm_rows) * norm_groups].at[l];
+    }
+  f(sum_a, sum_b);
+}
+
 /// The samples of a block's part, and a thread's features.
 struct NormItem {
   int row, feature, channel, first, samples;
@@ -27,23 +45,6 @@ struct NormItem {
       const int p = r % s.positions();
       f(first + r / s.positions(), s.each_pixel ? feature / s.cols : p, p * s.cols + feature);
     }
-  }
-  /// The block's sums of a and b over its rows, in order: f(sum of a, sum of b) in one thread a group.
-  template <class T, class F>
-  __device__ void add_rows(const Norm& s, const Vec<T>& a, const Vec<T>& b, F f) const {
-    Vec<T>* const memory = block_memory<Vec<T>>();
-    memory[threadIdx.x] = a;
-    memory[threadIdx.x + norm_groups * norm_rows] = b;
-    __syncthreads();
-    if (row > 0 || feature >= s.features()) return;
-    Vec<T> sum_a = a, sum_b = b;
-    for (int r = 1; r < norm_rows; ++r)
-#pragma unroll
-      for (int l = 0; l < vec_size; ++l) {
-        sum_a.at[l] += memory[int(threadIdx.x) + r * norm_groups].at[l];
-        sum_b.at[l] += memory[int(threadIdx.x) + (r + norm_rows) * norm_groups].at[l];
-      }
-    f(sum_a, sum_b);
   }
 };
 
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(norm_groups* norm_rows)
       sum.at[l] += apart, squares.at[l] += apart * apart;
     }
   });
-  at.add_rows(s, sum, squares, [&](Vec<T> sums, Vec<T> all_squares) {
+  add_norm_rows(at.feature >= s.features(), sum, squares, [&](Vec<T> sums, Vec<T> all_squares) {
     const T count = T(at.samples * s.positions());
 #pragma unroll
     for (int l = 0; l < vec_size; ++l) {
@@ -101,11 +102,12 @@ __global__ void __launch_bounds__(norm_groups* norm_rows)
     }
     put(place, g);
   });
-  at.add_rows(s, sum, products, [&](const Vec<T>& sums, const Vec<T>& all_products) {
-    T* const part = parts + std::ptrdiff_t(blockIdx.y) * 2 * s.features() + at.feature;
-    put(part, sums);
-    put(part + s.features(), all_products);
-  });
+  add_norm_rows(at.feature >= s.features(), sum, products,
+                [&](const Vec<T>& sums, const Vec<T>& all_products) {
+                  T* const part = parts + std::ptrdiff_t(blockIdx.y) * 2 * s.features() + at.feature;
+                  put(part, sums);
+                  put(part + s.features(), all_products);
+                });
 }
 
 /// dx, taken back through the stage below, from what norm_sums left: four elements a thread.

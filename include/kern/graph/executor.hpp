@@ -73,6 +73,21 @@ class Executor {
   const Memory<T>& gradients() const { return parameters_.gradients(); }
   bool has_gradients() const { return parameters_.gradients().size() > 0; }
 
+  /// Throws DataError where a net that begins with an embedding gets what is no index of it.
+  [[gnu::cold]] void require_indices([[maybe_unused]] const T* samples, [[maybe_unused]] int n) const {
+    if constexpr (looks_up(0)) {
+      const Lookup d = plan_.stage[0].lookup;
+      for (int s = 0; s < n; ++s)
+        for (int p = 0; p < d.positions; ++p) {
+          const T v = samples[std::ptrdiff_t(s) * d.positions + p];
+          if (!(v >= 0 && v < T(d.rows) && v == std::floor(v)))
+            throw DataError(text("index at position ", p, " of sample ", s,
+                                 " in the batch: expected a whole number from 0 to ", d.rows - 1,
+                                 " (num_embeddings ", d.rows, "), got ", v));
+        }
+    }
+  }
+
   // Samples: a pointer to them in PyTorch's layout, or what else the backend can load.
 
   /// Runs n samples through all stages, dropout off. -> the outputs, as stored.
@@ -167,6 +182,12 @@ class Executor {
         backend_.chunks(n, chunk(), [&](Slice s, int chunk) { sums<I>(s, chunk); });
         finish_sums<I>(n);
         norm_backward<I, InputGradient>(whole);
+      } else if constexpr (structure.stage[I].gradient_in_parts()) {
+        backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
+          T* const part = memory.partials(chunk) + memory.partial_at(I);
+          if constexpr (!Backend::whole_batches) backend_.zero(part, Backend::partial_size(numbers<I>()));
+          backward<I, InputGradient>(s, part, nullptr);
+        });
       } else {
         backward<I, InputGradient>(whole, parameters_.template gradient<I>(),
                                    parameters_.template bias_gradient<I>());
@@ -181,23 +202,23 @@ class Executor {
           backend_.chunks(n, chunk(), [&](Slice s, int chunk) {
             T* partial = memory.partials(chunk);
             if constexpr (!Backend::whole_batches)
-              if (last == most) backend_.zero(partial, memory.partial_size());
+              if (last == most) backend_.zero(partial, memory.chunked_partial_size());
             if constexpr (last < most) norm_backward<last, InputGradient>(s);
-            each_stage_down<last, first + sums_first>(
+            each_stage_down<last, first + sums_first + looks_up(first)>(
                 [&]<int I>() { backward<I, InputGradient>(s, partial + memory.partial_at(I), nullptr); });
             if constexpr (sums_first) sums<first>(s, chunk);
           });
         if constexpr (sums_first && first < most) finish_sums<first>(n);
       });
-      const int chunks = (n + chunk() - 1) / chunk();
-      each_stage<0, most>([&]<int I>() {
-        if constexpr (structure.stage[I].has_product())
-          backend_.gather(descriptor<I>(), memory.partials(0) + memory.partial_at(I), memory.partial_size(),
-                          chunks, parameters_.template gradient<I>(),
-                          parameters_.template bias_gradient<I>());
-      });
-      backend_.finish_gather();
     }
+    if constexpr (looks_up(0)) backward<0, false>(whole, parameters_.template gradient<0>(), nullptr);
+    const int chunks = (n + chunk() - 1) / chunk();
+    each_stage<0, Stages>([&]<int I>() {
+      if constexpr (structure.stage[I].gradient_in_parts())
+        backend_.gather(descriptor<I>(), memory.partials(0) + memory.partial_at(I), memory.partial_size(),
+                        chunks, parameters_.template gradient<I>(), parameters_.template bias_gradient<I>());
+    });
+    backend_.finish_gather();
   }
   /// Running statistics, from those of the last forward() of n samples.
   template <int Stages = stages>
@@ -249,6 +270,9 @@ class Executor {
   /// The net's input, for stages that read the samples that the backend took.
   auto taken(bool training) const { return backend_.input(Known<S::known_entry>(plan_.entry()), training); }
 
+  static constexpr bool looks_up(int stage) {
+    return stage < stages && structure.stage[std::size_t(stage)].kind == Kind::lookup;
+  }
   template <int I>
   constexpr auto numbers() const {
     return S::template numbers<I>(plan_);

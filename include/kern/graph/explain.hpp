@@ -15,6 +15,8 @@ constexpr const char* boundary_text(Boundary b) {
       return "it is the output";
     case Boundary::contraction_reads:
       return "the next layer sums over a neighbourhood and all channels";
+    case Boundary::grouped_reads:
+      return "the next layer sums over a neighbourhood";
     case Boundary::dense_reads:
       return "the next layer sums over the whole sample";
     case Boundary::windows_overlap:
@@ -24,11 +26,15 @@ constexpr const char* boundary_text(Boundary b) {
     case Boundary::not_monotone:
       return "an op before the next pooling does not keep order (dropout of single elements)";
     case Boundary::pooled_twice:
-      return "the next layer is a second pooling, or one without a convolution to join";
+      return "the next layer is a second pooling, or one without a convolution to join (one of groups, or "
+             "dilated, "
+             "takes none)";
     case Boundary::mean_reads:
       return "the next layer averages over windows";
     case Boundary::norm_reads:
       return "the next layer needs mean and variance over the whole batch";
+    case Boundary::row_norm_reads:
+      return "the next layer needs mean and variance over the sample";
     case Boundary::softmax_reads:
       return "the softmax sums over a row; a logarithm at the net's end is part of the loss in training";
     case Boundary::after_softmax:
@@ -49,6 +55,12 @@ constexpr const char* kind_text(const Stage& s) {
   switch (s.kind) {
     case Kind::contraction:
       return s.contraction.pooled() ? "convolution and pooling" : "convolution";
+    case Kind::grouped:
+      return s.grouped.depthwise()  ? "depthwise convolution"
+             : s.grouped.groups > 1 ? "grouped convolution"
+                                    : "dilated convolution";
+    case Kind::lookup:
+      return "embedding";
     case Kind::dense:
       return "matrix product";
     case Kind::window:
@@ -57,6 +69,8 @@ constexpr const char* kind_text(const Stage& s) {
       return "pointwise";
     case Kind::norm:
       return "normalisation";
+    case Kind::row_norm:
+      return "layer normalisation";
     case Kind::softmax:
       return s.rows.log ? "log-softmax" : "softmax";
     case Kind::join:
@@ -100,8 +114,9 @@ std::string explain() {
                 "B, writes ", graph::in_units(written), "B a sample",
                 s.indexed ? " and pooling indices in training" : "");
     if (s.has_parameters())
-      out += text("; weights ",
-                  graph::in_units(double(s.weight_size() + (s.has_bias ? s.cols() : 0)) * sizeof(T)), "B");
+      out +=
+          text("; weights ",
+               graph::in_units(double(s.weight_size() + (s.has_bias ? s.bias_size() : 0)) * sizeof(T)), "B");
     out += text("\n  ends here: ", graph::boundary_text(s.boundary), "\n");
   }
   constexpr auto inference = graph::make_plan<Net>(

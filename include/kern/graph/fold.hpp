@@ -40,7 +40,7 @@ constexpr LayerTraits traits_of() {
     t.needs = Op::needs;
     t.keeps = Op::keeps;
   }
-  if constexpr (L::lowers_to == nn::Lowering::norm) t.rates = L::rates;
+  if constexpr (requires { L::rates; }) t.rates = L::rates;
   return t;
 }
 
@@ -77,6 +77,10 @@ class Folder {
         plan_.fault.layer = i;
         return plan_;
       }
+      if (checked && l.lowers_to == nn::Lowering::lookup && i > 0) {
+        plan_.fault = {Mismatch::embedding_not_first, i, 0, i};
+        return plan_;
+      }
       if (checked && too_large(i, stored_size(l, r))) return plan_;
       add(i, l, r);
       plan_.parameters += l.parameters;
@@ -102,6 +106,9 @@ class Folder {
     double largest = std::max(size_of(d_, cols_, r.padding), size_of(r.out, cols));
     if (l.lowers_to == nn::Lowering::contraction)
       largest = std::max(largest, double(r.kernel.h) * r.kernel.w * cols_ * cols);
+    if (l.lowers_to == nn::Lowering::grouped)
+      largest = std::max(largest, double(r.kernel.h) * r.kernel.w * (d_.c / r.groups) * cols);
+    if (l.lowers_to == nn::Lowering::lookup) largest = std::max(largest, double(r.rows) * cols);
     if (l.lowers_to == nn::Lowering::dense) largest = std::max(largest, size_of(d_, cols_) * cols);
     return largest;
   }
@@ -115,11 +122,12 @@ class Folder {
   static constexpr bool is_join(const LayerTraits& l) { return l.lowers_to == nn::Lowering::join; }
   constexpr Stage& current() { return plan_.stage[std::size_t(plan_.stages - 1)]; }
 
-  /// It is one convolution or linear layer that reads the input.
+  /// It is one convolution, linear layer or embedding that reads the input.
   constexpr bool reads_unpadded() const {
     for (int i = 0; i < N && readers_[std::size_t(i)] == 1; ++i) {
       const nn::Lowering l = layers_[std::size_t(i)].lowers_to;
-      if (l != nn::Lowering::view) return l == nn::Lowering::contraction || l == nn::Lowering::dense;
+      if (l != nn::Lowering::view)
+        return l == nn::Lowering::contraction || l == nn::Lowering::dense || l == nn::Lowering::lookup;
     }
     return false;
   }
@@ -159,7 +167,8 @@ class Folder {
         same[std::size_t(i + 1)] = true;
         continue;
       }
-      const Size2 wants = l.lowers_to == nn::Lowering::contraction ? l.rule(d_).padding : Size2{0, 0};
+      const bool convolves = l.lowers_to == nn::Lowering::contraction || l.lowers_to == nn::Lowering::grouped;
+      const Size2 wants = convolves ? l.rule(d_).padding : Size2{0, 0};
       if (any && wants != all) return {0, 0};
       any = true, all = wants;
     }
@@ -184,6 +193,10 @@ class Folder {
     switch (l.lowers_to) {
       case nn::Lowering::contraction:
         return contraction(i, l, r);
+      case nn::Lowering::grouped:
+        return grouped(i, l, r);
+      case nn::Lowering::lookup:
+        return lookup(i, r);
       case nn::Lowering::dense:
         return dense(i, l, r);
       case nn::Lowering::window:
@@ -196,6 +209,8 @@ class Folder {
         return norm(i, l);
       case nn::Lowering::join:
         return join(i, l, r);
+      case nn::Lowering::row_norm:
+        return row_norm(i, l);
       case nn::Lowering::view:
         return;
     }
@@ -239,6 +254,29 @@ class Folder {
     parameters(l, r.kernel.h, r.kernel.w, d_.c, r.out.c);
     cols_ = cols;
   }
+  constexpr void grouped(int i, const LayerTraits& l, const nn::Rule& r) {
+    border(i, r.padding);
+    begin(Kind::grouped, i, Boundary::grouped_reads);
+    const int cols = round_up(r.out.c, layout_.channel_multiple);
+    current().grouped = {d_.h + 2 * r.padding.h,
+                         d_.w + 2 * r.padding.w,
+                         cols_,
+                         r.kernel.h,
+                         r.kernel.w,
+                         d_.c,
+                         r.out.c,
+                         cols,
+                         r.groups,
+                         r.stride.h,
+                         r.stride.w,
+                         r.dilation.h,
+                         r.dilation.w,
+                         0,
+                         0};
+    parameters(l, r.kernel.h, r.kernel.w, d_.c / r.groups, r.out.c);
+    current().stored_in = d_.c / r.groups;
+    cols_ = cols;
+  }
   /// What stands before a convolution keeps a border of zeros for its padding.
   constexpr void border(int i, Size2 padding) {
     if (shared_) {
@@ -263,12 +301,24 @@ class Folder {
     Stage& s = plan_.stage[std::size_t(stage_)];
     if (s.kind == Kind::contraction)
       s.contraction.border_h = padding.h, s.contraction.border_w = padding.w;
+    else if (s.kind == Kind::grouped)
+      s.grouped.border_h = padding.h, s.grouped.border_w = padding.w;
+    else if (s.kind == Kind::lookup)
+      s.lookup.border_h = padding.h, s.lookup.border_w = padding.w;
     else if (s.kind == Kind::window)
       s.window.border_h = padding.h, s.window.border_w = padding.w;
     else if (s.kind == Kind::norm)
       s.norm.border_h = padding.h, s.norm.border_w = padding.w;
+    else if (s.kind == Kind::row_norm)
+      s.row_norm.border_h = padding.h, s.row_norm.border_w = padding.w;
     else if (s.kind != Kind::softmax)
       s.pointwise.border_h = padding.h, s.pointwise.border_w = padding.w;
+  }
+  constexpr void lookup(int i, const nn::Rule& r) {
+    begin(Kind::lookup, i, Boundary::output);
+    cols_ = round_up(r.out.c, layout_.channel_multiple);
+    current().lookup = {d_.size(), r.rows, r.out.c, cols_, 0, 0, r.padding_row};
+    current().param_in = r.out.c, current().param_out = r.rows;
   }
   constexpr void dense(int i, const LayerTraits& l, const nn::Rule& r) {
     begin(Kind::dense, i, Boundary::dense_reads);
@@ -341,6 +391,13 @@ class Folder {
     }
     current().affine = l.parameters > 0;
     current().rates = l.rates;
+  }
+  constexpr void row_norm(int i, const LayerTraits& l) {
+    begin(Kind::row_norm, i, Boundary::row_norm_reads);
+    Stage& s = current();
+    s.has_bias = l.has_bias, s.affine = l.parameters > 0;
+    s.row_norm = RowNorm::of({d_.h, d_.w, d_.c, cols_, 0, 0}, 1, s.affine, l.rates.eps);
+    s.param_h = d_.h, s.param_w = d_.w, s.param_in = 1, s.param_out = d_.c;
   }
   constexpr void softmax(int i, bool logarithm) {
     begin(Kind::softmax, i, Boundary::softmax_reads);

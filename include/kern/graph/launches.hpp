@@ -60,7 +60,7 @@ class Launches {
     if (has_ops(trained - 1))
       add(Part::undo, trained - 1,
           Costs::undo(p_.stage[trained - 1].out_size(), reads_output(trained - 1), n));
-    std::vector<Contraction> gathered;
+    std::vector<typename Costs::Gathered> gathered;
     for (int i = trained - 1; i >= 0; --i) {
       const Stage& s = p_.stage[std::size_t(i)];
       for (int input = s.kind == Kind::join; input >= 0; --input) {
@@ -79,7 +79,8 @@ class Launches {
           add(Part::backward, i, Costs::backward(p_.join(i), input, under, n));
         if (from >= 0 && !p_.reads_last(i, input)) add(Part::backward, i, Costs::add(p_.image(from), n));
       }
-      if (s.kind == Kind::contraction) gathered.insert(gathered.begin(), s.contraction);
+      if (s.gradient_in_parts())
+        with_numbers(i, [&](const auto& d) { gathered.insert(gathered.begin(), Costs::gathered(d)); });
     }
     add(Part::gather, -1, Costs::gather(gathered));
     for (int i = 0; i < trained; ++i)
@@ -101,6 +102,10 @@ class Launches {
     switch (s.kind) {
       case Kind::contraction:
         return f(s.contraction);
+      case Kind::grouped:
+        return f(s.grouped);
+      case Kind::lookup:
+        return f(s.lookup);
       case Kind::dense:
         return f(s.dense);
       case Kind::window:
@@ -109,6 +114,8 @@ class Launches {
         return f(s.pointwise);
       case Kind::norm:
         return f(s.norm);
+      case Kind::row_norm:
+        return f(s.row_norm);
       case Kind::softmax:
         return f(s.rows);
       case Kind::join:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../core/error.hpp"
+#include "../tensor/random.hpp"
 #include "../tensor/tensor.hpp"
 #include "backend_contract.hpp"
 #include "executor.hpp"
@@ -341,12 +342,21 @@ class Model
     for (const auto& s : graph::parameter_slots<Net>) {
       const double bound = 1 / std::sqrt(double(s.parameter.fan_in));
       write(s, [&](std::size_t i) {
+        if constexpr (graph::begins_normal<Net>)
+          if (s.parameter.initial == nn::Initial::normal) return normal(s, seed, number, i);
         if (s.parameter.initial != nn::Initial::uniform) return T(s.parameter.initial == nn::Initial::one);
         const auto r = random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4))[i % 4];
         return T((2 * double(random::uniform(r)) - 1) * bound);
       });
       ++number;
     }
+  }
+
+  /// Element i of parameter `number`, one of N(0, 1); 0 in the row that begins so.
+  static T normal(const graph::ParameterSlot& s, Seed seed, std::uint32_t number, std::size_t i) {
+    if (i / std::size_t(s.parameter.shape[1]) == std::size_t(s.parameter.zero_row)) return T(0);
+    return T(
+        detail::normal_of(random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4)))[i % 4]);
   }
 
   template <class S>
@@ -376,6 +386,8 @@ class Model
           throw ShapeError(text("extent ", first + i, " of the samples: expected ", want[i], ", got ",
                                 v.extent(first + i)));
     }
+    constexpr bool batch = View::rank > In::rank;
+    executor_.require_indices(v.data(), batch ? int(v.extent(0)) : 1);
     return v.data();
   }
 

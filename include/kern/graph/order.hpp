@@ -32,7 +32,7 @@ constexpr void dense_last(Plan<N>& plan) {
 
 /// Says of each output and its gradient whether only the chunk of samples that wrote it reads it. In training
 /// all outputs are kept. Chunks go from norm to norm: a gradient that crosses one is kept for the whole
-/// batch, as that of the norm itself, which waits for it.
+/// batch, as that of the norm itself, which waits for it, or of an embedding.
 template <int N>
 constexpr void find_inner(Plan<N>& plan, Mode mode) {
   std::array<int, std::size_t(2 * N)> group{};
@@ -43,7 +43,7 @@ constexpr void find_inner(Plan<N>& plan, Mode mode) {
     const int writes_dx = norms;  // in which group
     group[std::size_t(i)] = norms += is_norm;
     s.inner_y = mode == Mode::inference && i + 1 < plan.chunked;
-    s.inner_dy = !is_norm && i + 1 < plan.chunked;
+    s.inner_dy = !is_norm && s.kind != Kind::lookup && i + 1 < plan.chunked;
     for (const int from : {s.reads.first, s.reads.second}) {
       if (from == nn::Reads::input && late) plan.late_input = true;
       if (from < 0) continue;

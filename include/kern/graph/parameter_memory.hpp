@@ -75,6 +75,9 @@ class ParameterMemory {
               forward_weights_.size() ? forward_weights_.data() + forward_at_[I] : nullptr,
               backward_weights_.size() ? backward_weights_.data() + backward_at_[I]
                                        : nullptr};  // in training only
+    else if constexpr (S::training.stage[I].has_parameters())
+      return {weight<I>(), S::training.stage[I].has_bias ? parameters_.data() + plan_.stage[I].bias : nullptr,
+              nullptr, nullptr};
     else
       return {};
   }
@@ -128,7 +131,7 @@ class ParameterMemory {
         return {own, own + d.weight_size(), prepared, nullptr};
       else
         return {weight<S::trained_as(I)>(), weights<S::trained_as(I)>().bias, prepared, nullptr};
-    } else if constexpr (known.has_product() || known.kind == Kind::norm) {
+    } else if constexpr (known.has_parameters() || known.kind == Kind::norm) {
       return weights<S::trained_as(I)>();
     } else {
       return {};

@@ -89,6 +89,14 @@ template <class Net>
 inline constexpr auto buffer_slots =
     detail::Slots<nn::flat_layers<Net>, detail::BuffersOf>::make(nn::layer_paths<Net>);
 
+/// A parameter of Net begins as N(0, 1).
+template <class Net>
+inline constexpr bool begins_normal = [] {
+  for (const ParameterSlot& s : parameter_slots<Net>)
+    if (s.parameter.initial == nn::Initial::normal) return true;
+  return false;
+}();
+
 /// The number of the parameter called `name`, or -1.
 template <class Net>
 constexpr int find_parameter(std::string_view name) {
@@ -218,18 +226,20 @@ inline std::pair<std::size_t, std::size_t> stored_range(const ParameterSlot& slo
 template <class F>
 constexpr void each_element(const ParameterSlot& slot, const Stage& stage, F f) {
   const auto cols = std::size_t(stage.cols());
-  if (stage.kind == Kind::norm) return each_feature(stage, slot.index == 0 ? stage.weight : stage.bias, f);
+  if (stage.normalises()) return each_feature(stage, slot.index == 0 ? stage.weight : stage.bias, f);
   if (slot.index == 1) {
     for (int o = 0; o < stage.param_out; ++o) f(std::size_t(o), stage.bias + std::size_t(o));
     return;
   }
+  // From one output channel to the next, and from one input channel: an embedding's rows are as PyTorch's.
+  const std::size_t out = stage.kind == Kind::lookup ? cols : 1, in = stage.kind == Kind::lookup ? 1 : cols;
   std::size_t at = 0;
   for (int o = 0; o < stage.param_out; ++o)
     for (int i = 0; i < stage.param_in; ++i)
       for (int a = 0; a < stage.param_h; ++a)
         for (int b = 0; b < stage.param_w; ++b)
-          f(at++, stage.weight + std::size_t((a * stage.param_w + b) * stage.stored_in + i) * cols +
-                      std::size_t(o));
+          f(at++, stage.weight + std::size_t((a * stage.param_w + b) * stage.stored_in + i) * in +
+                      std::size_t(o) * out);
 }
 
 }  // namespace kern::graph

@@ -33,12 +33,13 @@ struct Input {
 
 namespace graph {
 
-enum class Kind { contraction, dense, window, pointwise, norm, softmax, join };
+enum class Kind { contraction, grouped, lookup, dense, window, pointwise, norm, row_norm, softmax, join };
 
 /// Why a stage's output goes through memory instead of into the next stage's registers.
 enum class Boundary {
   output,             // it is the net's output
   contraction_reads,  // the next sums over a neighbourhood and all channels
+  grouped_reads,      // the next sums over a neighbourhood
   dense_reads,        // the next sums over all of the sample
   windows_overlap,    // the next is a pooling whose windows overlap, leave gaps or hang over the edge
   window_too_large,   // the next is a pooling whose window does not fit in the registers of a tile
@@ -46,6 +47,7 @@ enum class Boundary {
   pooled_twice,       // the next is a second pooling
   softmax_reads,      // the next sums over a row
   norm_reads,         // the next needs mean and variance over the batch
+  row_norm_reads,     // the next needs mean and variance over the sample
   mean_reads,         // the next is a pooling that averages
   after_softmax,      // the next comes behind a softmax
   input_needed,       // the next op needs its input for its derivative
@@ -63,11 +65,14 @@ struct Stage {
   bool flat = false;  // its output is flat
   bool has_bias = false;
   Contraction contraction{};  // by kind, one of these
+  GroupedContraction grouped{};
+  Lookup lookup{};
   Dense dense{};
   Window window{};
   Pointwise pointwise{};  // of a join its output: see Plan::join()
   Joining joining = join_sum;
   Norm norm{};
+  RowNorm row_norm{};
   SoftmaxRows rows{};
   nn::NormRates rates{};  // of a norm
   int folded = -1;        // in inference: the layer number of the norm that its weights include
@@ -78,7 +83,7 @@ struct Stage {
   std::size_t norm_weight = 0;       // of a folded norm: its weight, its bias behind
   std::size_t buffers =
       0;                // of a norm, folded or not: its running mean among all buffers, its variance behind
-  bool affine = false;  // that norm has a weight and a bias
+  bool affine = false;  // that norm, or a layer normalisation, has a weight
   std::size_t y = 0, argmax = 0;  // where its output lies in a sample's activations
   bool inner_y = false;           // in inference, among the inner ones
   std::size_t dy = 0;             // where the gradient of that lies: among the inner ones, or the outer ones
@@ -87,20 +92,26 @@ struct Stage {
 
   constexpr int out_size() const {
     return kind == Kind::contraction ? contraction.out_size()
+           : kind == Kind::grouped   ? grouped.out_size()
+           : kind == Kind::lookup    ? lookup.out_size()
            : kind == Kind::dense     ? dense.out_size()
            : kind == Kind::window    ? window.out_size()
            : kind == Kind::pointwise ? pointwise.out_size()
            : kind == Kind::norm      ? norm.out_size()
+           : kind == Kind::row_norm  ? row_norm.out_size()
            : kind == Kind::softmax   ? rows.out_size()
                                      : pointwise.out_size();
   }
   /// Channels of the output as stored.
   constexpr int cols() const {
     return kind == Kind::contraction ? contraction.cols
+           : kind == Kind::grouped   ? grouped.cols
+           : kind == Kind::lookup    ? lookup.cols
            : kind == Kind::dense     ? dense.cols
            : kind == Kind::window    ? window.cols
            : kind == Kind::pointwise ? pointwise.cols
            : kind == Kind::norm      ? norm.cols
+           : kind == Kind::row_norm  ? row_norm.cols
            : kind == Kind::softmax   ? rows.cols
                                      : pointwise.cols;
   }
@@ -111,6 +122,10 @@ struct Stage {
     switch (kind) {
       case Kind::contraction:
         return of(contraction, contraction.co);
+      case Kind::grouped:
+        return of(grouped, grouped.co);
+      case Kind::lookup:
+        return of(lookup, lookup.c);
       case Kind::window:
         return of(window, window.c);
       case Kind::pointwise:
@@ -118,6 +133,8 @@ struct Stage {
         return of(pointwise, pointwise.c);
       case Kind::norm:
         return of(norm, norm.c);
+      case Kind::row_norm:
+        return of(row_norm, row_norm.c);
       case Kind::dense:
         return {dense.co, 1, 1, dense.cols, 0, 0};
       case Kind::softmax:
@@ -128,18 +145,29 @@ struct Stage {
   /// It has no layer: it stands before one that wants its input with another border.
   constexpr bool is_copy() const { return first == last; }
   /// It multiplies by a weight that a backend prepares; it has parameters of any kind.
-  constexpr bool has_product() const { return kind == Kind::contraction || kind == Kind::dense; }
-  constexpr bool has_parameters() const { return has_product() || (kind == Kind::norm && affine); }
+  constexpr bool has_product() const { return convolves() || kind == Kind::dense; }
+  constexpr bool convolves() const { return kind == Kind::contraction || kind == Kind::grouped; }
+  constexpr bool has_parameters() const {
+    return has_product() || kind == Kind::lookup || (normalises() && affine);
+  }
+  constexpr bool normalises() const { return kind == Kind::norm || kind == Kind::row_norm; }
+  /// The gradient of its parameters is summed in parts of the batch, which gather() adds.
+  constexpr bool gradient_in_parts() const { return convolves() || (kind == Kind::row_norm && affine); }
   constexpr int weight_size() const {
     return kind == Kind::contraction ? contraction.weight_size()
+           : kind == Kind::grouped   ? grouped.weight_size()
+           : kind == Kind::lookup    ? lookup.weight_size()
            : kind == Kind::dense     ? dense.weight_size()
            : kind == Kind::norm      ? norm.features()
+           : kind == Kind::row_norm  ? row_norm.weight_size()
                                      : 0;
   }
-  constexpr int bias_size() const { return kind == Kind::norm ? norm.features() : cols(); }
+  constexpr int bias_size() const { return normalises() ? weight_size() : cols(); }
   /// Multiply-adds of the plain definition, forward, a sample; channels without their padding.
   constexpr long multiply_adds() const {
-    const long outputs = kind == Kind::contraction ? long(contraction.conv_h()) * contraction.conv_w() : 1;
+    const long outputs = kind == Kind::contraction ? long(contraction.conv_h()) * contraction.conv_w()
+                         : kind == Kind::grouped   ? long(grouped.out_h()) * grouped.out_w()
+                                                   : 1;
     return has_product() ? outputs * param_h * param_w * param_in * param_out : 0;
   }
 };

@@ -19,11 +19,12 @@ class TrainingMemory {
  public:
   [[gnu::cold]] TrainingMemory(const PlanType& plan, Backend& backend) : plan_(plan), backend_(backend) {
     if (plan_.fault.kind != Mismatch::none) return;
-    each_stage<0, S::chunked>([&]<int I>() {
-      if constexpr (S::training.stage[I].has_product()) {
+    each_stage<0, S::stages>([&]<int I>() {
+      if constexpr (S::training.stage[I].gradient_in_parts()) {
         partial_at_[I] = partial_size_;
         const std::size_t size = Backend::partial_size(S::template numbers<I>(plan_));
         partial_size_ += (size + alignment - 1) / alignment * alignment;
+        if constexpr (I < S::chunked) chunked_partial_size_ = partial_size_;
       }
     });
     while (chunk_ < 64 && partial_size_ * sizeof(T) * std::size_t(64 / chunk_) > partial_limit) chunk_ *= 2;
@@ -98,6 +99,8 @@ class TrainingMemory {
   T* partials(int chunk) { return partials_.data() + std::size_t(chunk) * partial_size_; }
   std::size_t partial_at(int stage) const { return partial_at_[stage]; }
   std::size_t partial_size() const { return partial_size_; }
+  /// Of the stages that a few samples run through: they come first.
+  std::size_t chunked_partial_size() const { return chunked_partial_size_; }
   T* norm_parts() { return norm_parts_.data(); }
 
  private:
@@ -115,7 +118,8 @@ class TrainingMemory {
   const PlanType& plan_;
   Backend& backend_;
   int chunk_ = 4, capacity_ = 0;
-  std::size_t partial_at_[S::chunked > 0 ? S::chunked : 1]{}, partial_size_ = 0, more_size_ = 0;
+  std::size_t partial_at_[S::stages > 0 ? S::stages : 1]{}, partial_size_ = 0, chunked_partial_size_ = 0;
+  std::size_t more_size_ = 0;
   Memory<T> x_, y_, dy_, inner_dy_, more_dy_, dx_, partials_, norm_parts_;
   Memory<WindowIndex> argmax_;
 };

@@ -53,6 +53,10 @@ struct Structure {
     constexpr Kind kind = structure_of<M>().stage[I].kind;
     if constexpr (kind == Kind::contraction)
       return s.contraction;
+    else if constexpr (kind == Kind::grouped)
+      return s.grouped;
+    else if constexpr (kind == Kind::lookup)
+      return s.lookup;
     else if constexpr (kind == Kind::dense)
       return s.dense;
     else if constexpr (kind == Kind::window)
@@ -61,6 +65,8 @@ struct Structure {
       return s.pointwise;
     else if constexpr (kind == Kind::norm)
       return s.norm;
+    else if constexpr (kind == Kind::row_norm)
+      return s.row_norm;
     else if constexpr (kind == Kind::softmax)
       return s.rows;
     else

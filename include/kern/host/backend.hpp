@@ -10,17 +10,16 @@
 #include "../core/thread_pool.hpp"
 #include "../ops/softmax.hpp"
 #include "convolve.hpp"
-#include "convolve_back.hpp"
 #include "dense.hpp"
 #include "host.hpp"
 #include "join.hpp"
+#include "lookup.hpp"
 #include "norm.hpp"
 #include "own_memory.hpp"
 #include "pointwise.hpp"
-#include "scatter.hpp"
-#include "turn.hpp"
+#include "prepare.hpp"
+#include "row_norm.hpp"
 #include "window.hpp"
-#include "winograd.hpp"
 
 namespace kern::host {
 
@@ -63,11 +62,10 @@ class Backend : public OwnMemory<T> {
                     scattered(c) ? scatter_scratch<T>(c) : dense_gradient_scratch<T>(c));
   }
   static constexpr std::size_t scratch_size(const Dense& d, int) { return dense_scratch<T>(d); }
-  static constexpr std::size_t scratch_size(const Window&, int) { return 0; }
-  static constexpr std::size_t scratch_size(const Pointwise&, int) { return 0; }
-  static constexpr std::size_t scratch_size(const Norm&, int) { return 0; }
-  static constexpr std::size_t scratch_size(const SoftmaxRows&, int) { return 0; }
-  static constexpr std::size_t scratch_size(const Join&, int) { return 0; }
+  template <class D>
+  static constexpr std::size_t scratch_size(const D&, int) {
+    return 0;
+  }
   void reserve(std::size_t elements) {
     if (elements <= scratch_elements_) return;
     const std::size_t line = alignment / sizeof(T);
@@ -80,58 +78,33 @@ class Backend : public OwnMemory<T> {
   static constexpr std::size_t forward_size(const Contraction& c) {
     return uses_winograd<T>(c) ? std::size_t(winograd_points(c) * c.ci * c.cols) : 0;
   }
-  static constexpr std::size_t forward_size(const Dense&) { return 0; }
+  template <class D>
+  static constexpr std::size_t forward_size(const D&) {
+    return 0;
+  }
   static constexpr std::size_t backward_size(const Contraction& c) {
     return std::size_t(scattered(c) ? c.co * turned_kernel<T>(c)
                                     : c.kh * c.kw * c.cols * turned_channels<T>(c));
+  }
+  static constexpr std::size_t backward_size(const GroupedContraction& c) {
+    return std::size_t(c.kh * c.kw * c.group_out() * c.ci);
   }
   static constexpr std::size_t backward_size(const Dense&) { return 0; }
   static constexpr std::size_t partial_size(const Contraction& c) {
     return std::size_t(partial_weights(c) + c.cols);
   }
-  static constexpr std::size_t partial_size(const Dense&) { return 0; }
+  template <class D>
+  static constexpr std::size_t partial_size(const D& d) {
+    return std::size_t(d.weight_size() + d.bias_size());
+  }
 
   template <class D>
   void prepare_forward(D d, const T* weight, T* prepared) {
-    if constexpr (std::is_same_v<typename D::type, Contraction>) {
-      const Contraction c = d.get();
-      const int step = c.ci * c.cols;  // from one tap, or point, to the next
-      if (!uses_winograd<T>(c)) return;
-      pool_.run(c.ci, [=](int channel, int) {
-        const T* const from = weight + channel * c.cols;
-        T* const to = prepared + channel * c.cols;
-        with_winograd<T>(d, [&]<int R>() { winograd_kernel<R>(c.cols, from, step, to, step); }, [] {});
-      });
-    }
+    host::prepare_forward(pool_, d, weight, prepared);
   }
   template <class D>
   void prepare_backward(D d, const T* weight, T* prepared) {
-    if constexpr (std::is_same_v<typename D::type, Contraction>) {
-      const Contraction c = d.get();
-      const int row = c.kw * c.ci;
-      if (scattered(c)) {
-        // [kh][kw*ci][cols] -> [co][kh][kw*ci rounded up]
-        const int step = turned_kernel<T>(c);
-        pool_.run(c.kh * (c.cols / L), [=](int task, int) {
-          const int a = task % c.kh, o = task / c.kh * L;
-          for (int i = 0; i < row; i += L)
-            turn_block<T>(
-                [&](int n) {
-                  return i + n < row ? kern::load(weight + (a * row + i + n) * c.cols + o) : vec<T>{};
-                },
-                [&](int n, const vec<T>& v) {
-                  if (o + n < c.co) store(prepared + (o + n) * step + a * turned_row<T>(c) * L + i, v);
-                });
-        });
-      } else {
-        // [kh][kw][ci][cols] -> [kh][kw][cols][ci rounded up], kernel back to front
-        const int taps = c.kh * c.kw, channels = turned_channels<T>(c);
-        pool_.run(taps, [=](int tap, int) {
-          turn(c.ci, c.cols, weight + tap * c.ci * c.cols, c.cols,
-               prepared + (taps - 1 - tap) * c.cols * channels, channels);
-        });
-      }
-    }
+    host::prepare_backward(pool_, d, weight, prepared);
   }
 
   /// f(Slice, chunk) for chunks of `size` of n samples, in parallel.
@@ -221,6 +194,18 @@ class Backend : public OwnMemory<T> {
         };
         with_winograd<T>(d, winograd, direct);
       });
+    } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
+      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
+        const GroupedContraction c = d.get();
+        grouped_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                        p.w.weight, p.w.bias, p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
+    } else if constexpr (std::is_same_v<Stage, Lookup>) {
+      output_rows(s, d.get().positions, [&](int sample, int first, int last, int) {
+        const Lookup c = d.get();
+        lookup_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
+                       p.w.weight, p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
     } else if constexpr (std::is_same_v<Stage, Window>) {
       output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
         const Window c = d.get();
@@ -262,6 +247,12 @@ class Backend : public OwnMemory<T> {
                       p.w.weight + col, c.cols, p.y + std::ptrdiff_t(first) * c.cols + col, c.cols);
         finish_dense(c, s.first, first, last, col, end, p.w.bias, p.y, chain, draw);
       });
+    } else if constexpr (std::is_same_v<Stage, RowNorm>) {
+      samples(s, [&](int sample, int) {
+        const RowNorm c = d.get();
+        row_norm_forward(d, s.first + sample, p.x + std::ptrdiff_t(sample) * c.in_size(), p.w.weight,
+                         p.w.bias, p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
+      });
     } else {
       samples(s, [&](int sample, int) {
         const SoftmaxRows c = d.get();
@@ -290,6 +281,24 @@ class Backend : public OwnMemory<T> {
         else
           convolve_backward<DataGradient>(d, p.x + in, p.w.backward, p.dy + out, dx, p.dw, work);
       }
+    } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
+      for (int sample = 0; sample < s.count(); ++sample) {
+        const GroupedContraction c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        undo_chain(c, c.co, s.first + sample, p.y + out, p.dy + out, p.dw + c.weight_size(), chain, draw);
+        grouped_weight_gradient(d, p.x + in, p.dy + out, p.dw);
+        if constexpr (DataGradient) grouped_data_gradient(d, p.w.backward, p.dy + out, p.dx + in);
+      }
+    } else if constexpr (std::is_same_v<Stage, Lookup>) {
+      samples(s, [&](int sample, int) {
+        const Lookup c = d.get();
+        const std::ptrdiff_t out = std::ptrdiff_t(sample) * c.out_size();
+        undo_chain(c, c.c, s.first + sample, p.y + out, p.dy + out, static_cast<T*>(nullptr), chain, draw);
+      });
+      split(d.get().rows, threads(), [&](int first, int last, int) {
+        lookup_gradient(d.get(), s.count(), first, last, p.x, p.dy, p.dw);
+      });
     } else if constexpr (std::is_same_v<Stage, Window>) {
       samples(s, [&](int sample, int) {
         const Window c = d.get();
@@ -315,6 +324,15 @@ class Backend : public OwnMemory<T> {
       pool_.run((c.k + dense_block - 1) / dense_block, [&](int task, int worker) {
         dense_backward<DataGradient>(c, s.count(), task * dense_block, p.x, p.w.weight, p.dy, p.dx, p.dw,
                                      scratch(worker));
+      });
+    } else if constexpr (std::is_same_v<Stage, RowNorm>) {
+      samples(s, [&](int sample, int) {
+        const RowNorm c = d.get();
+        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                             out = std::ptrdiff_t(sample) * c.out_size();
+        undo_chain(c, c.c, s.first + sample, p.y + out, p.dy + out, static_cast<T*>(nullptr), chain, draw);
+        row_norm_backward<DataGradient>(d, p.x + in, p.w.weight, p.dy + out,
+                                        DataGradient ? p.dx + in : nullptr, p.w.weight ? p.dw : nullptr);
       });
     } else {
       if constexpr (DataGradient)
@@ -413,6 +431,13 @@ class Backend : public OwnMemory<T> {
       }
       if (db)
         for (int o = 0; o < c.cols; o += L) store(db + o, sum(std::size_t(partial_weights(c) + o)));
+    } else {
+      const std::size_t weights = std::size_t(d.get().weight_size()),
+                        biases = std::size_t(d.get().bias_size());
+      map(weights + (db ? biases : 0), [=](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; i += std::size_t(L))
+          store(i < weights ? dw + i : db + (i - weights), sum(i));
+      });
     }
   }
   void finish_gather() {}

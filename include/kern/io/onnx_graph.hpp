@@ -69,6 +69,12 @@ class OnnxGraph {
       write_initializer(full, shape, std::vector<float>(values.begin(), values.end()));
     return full;
   }
+  /// The same, of 64-bit integers: what some operators take in place of attributes.
+  std::string integers(std::string_view name, const std::vector<std::int64_t>& values) {
+    const std::string full = unused(parameter(name));
+    write_initializer(full, {int(values.size())}, values);
+    return full;
+  }
   /// The shape of a sample of the layer's input.
   Dims in() const { return in_; }
 
@@ -142,7 +148,10 @@ class OnnxGraph {
     std::vector<OnnxAttribute> attributes;
   };
   template <class T>
-  static constexpr int type_of = std::is_same_v<T, double> ? 11 : 1;  // TensorProto's DOUBLE, FLOAT
+  static constexpr int type_of =  // TensorProto's DOUBLE, INT64, FLOAT
+      std::is_same_v<T, double>         ? 11
+      : std::is_same_v<T, std::int64_t> ? 7
+                                        : 1;
 
   /// Whether the name was free, and is taken now.
   bool take(const std::string& name) {
@@ -203,7 +212,7 @@ class OnnxGraph {
     protozero::pbf_writer all{initializers_};
     protozero::pbf_writer m{all, 5};
     for (const int extent : shape) m.add_int64(1, extent);
-    m.add_int32(2, type_);
+    m.add_int32(2, type_of<T>);
     m.add_string(8, name);
     m.add_bytes(9, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }

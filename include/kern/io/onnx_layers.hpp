@@ -38,14 +38,29 @@ constexpr double share(std::int64_t i, int bins, std::int64_t k, int in) {
 
 }  // namespace detail
 
-template <int In, int Out, auto Kernel, auto Stride, auto Padding, nn::Bias HasBias>
-std::string to_onnx(OnnxLayer<nn::Conv2d<In, Out, Kernel, Stride, Padding, HasBias>> layer, OnnxGraph& graph,
-                    const std::string& x) {
-  return graph.node("Conv", detail::with_parameters(layer, graph, x), detail::window(layer));
+/// Attributes are named where they differ from ONNX's defaults, in the order of their names.
+template <int In, int Out, auto Kernel, auto Stride, auto Padding, auto... Options>
+std::string to_onnx(OnnxLayer<nn::Conv2d<In, Out, Kernel, Stride, Padding, Options...>> layer,
+                    OnnxGraph& graph, const std::string& x) {
+  using L = nn::Conv2d<In, Out, Kernel, Stride, Padding, Options...>;
+  auto attributes = detail::window(layer);
+  if (L::groups != 1) attributes.insert(attributes.begin(), {"group", L::groups});
+  if (L::dilation != Size2{1, 1})
+    attributes.insert(attributes.begin(), {"dilations", OnnxInts{L::dilation.h, L::dilation.w}});
+  return graph.node("Conv", detail::with_parameters(layer, graph, x), std::move(attributes));
 }
 template <int In, int Out, nn::Bias HasBias>
 std::string to_onnx(OnnxLayer<nn::Linear<In, Out, HasBias>> layer, OnnxGraph& graph, const std::string& x) {
   return graph.node("Gemm", detail::with_parameters(layer, graph, x), {{"transB", 1}});
+}
+/// The file's input has numbers of the model's type, as samples have here.
+template <int Num, int Dim, int PaddingIdx>
+std::string to_onnx(OnnxLayer<nn::Embedding<Num, Dim, PaddingIdx>>, OnnxGraph& graph, const std::string& x) {
+  constexpr int int64 = 7;  // TensorProto's
+  const std::string index = graph.node("Cast", {x}, {{"to", int64}});
+  const std::string rows = graph.node("Gather", {graph.parameter("weight"), index});
+  const std::string channels = graph.node("Transpose", {rows}, {{"perm", OnnxInts{0, 2, 1}}});
+  return graph.node("Unsqueeze", {channels, graph.integers("axes", {3})});
 }
 inline std::string to_onnx(OnnxLayer<nn::Flatten>, OnnxGraph& graph, const std::string& x) {
   return graph.node("Flatten", {x}, {{"axis", 1}});
@@ -112,6 +127,17 @@ std::string to_onnx(OnnxLayer<nn::detail::Join<How, Kind>>, OnnxGraph& graph, co
     return graph.node("Add", {a, b});
   else
     return graph.node("Concat", {a, b}, {{"axis", 1}});
+}
+/// Over all dimensions but the batch's. ONNX wants a weight: ones where there is none.
+template <auto... Arguments>
+std::string to_onnx(OnnxLayer<nn::LayerNorm<Arguments...>> layer, OnnxGraph& graph, const std::string& x) {
+  using L = nn::LayerNorm<Arguments...>;
+  std::vector<std::string> inputs = detail::with_parameters(layer, graph, x);
+  const Dims d = graph.in();
+  if (inputs.size() == 1)
+    inputs.push_back(graph.constant("ones", d.flat ? std::vector{d.size()} : std::vector{d.c, d.h, d.w},
+                                    std::vector<double>(std::size_t(d.size()), 1)));
+  return graph.node("LayerNormalization", std::move(inputs), {{"axis", 1}, {"epsilon", float(L::rates.eps)}});
 }
 
 inline std::string to_onnx(OnnxLayer<nn::Identity>, OnnxGraph& graph, const std::string& x) {

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 
 #include "../core/mismatch.hpp"
 #include "../core/shape.hpp"
@@ -38,6 +39,8 @@ enum class Bias : bool { off = false, on = true };
 
 enum class Lowering {
   contraction,  // a stage: convolution
+  grouped,      // a stage: convolution in groups of channels, or dilated
+  lookup,       // the first stage: embedding
   dense,        // a stage: linear
   window,       // part of the contraction before it, or a stage
   pointwise,    // an op in the chain of the stage before it
@@ -45,6 +48,7 @@ enum class Lowering {
   softmax,      // a stage; its logarithm may be part of the loss
   norm,         // a stage; in inference part of the one before it
   join,         // a stage: reads two layers; its rule takes two shapes
+  row_norm,     // a stage: a layer normalisation
 };
 
 /// A batch normalisation's numbers: see BatchNorm2d.
@@ -60,11 +64,14 @@ struct Rule {
   Pooling pooling = pool_max;
   Size2 bins{0, 0};        // of a pooling to a given size
   bool logarithm = false;  // of a softmax
+  Size2 dilation{1, 1};    // these of a convolution
+  int groups = 1;
+  int rows = 0, padding_row = -1;  // of an embedding
 };
 
 /// How a parameter begins: U(-b, b) with b = 1 / sqrt(fan_in), what PyTorch's kaiming_uniform_(a = sqrt(5))
-/// comes to; or all 0, or all 1.
-enum class Initial { uniform, zero, one };
+/// comes to; or all 0, or all 1; or N(0, 1).
+enum class Initial { uniform, zero, one, normal };
 
 /// A parameter: its shape as PyTorch stores it.
 struct Parameter {
@@ -73,6 +80,7 @@ struct Parameter {
   int rank;
   int fan_in;
   Initial initial = Initial::uniform;
+  int zero_row = -1;  // of the first extent: begins as 0
   constexpr std::size_t size() const {
     std::size_t n = 1;
     for (int i = 0; i < rank; ++i) n *= std::size_t(shape[std::size_t(i)]);
@@ -87,17 +95,33 @@ constexpr int window_count(int in, int kernel, int stride, int padding) {
   return (in + 2 * padding - kernel) / stride + 1;
 }
 /// The shape after a window has moved over d; channels unchanged.
-constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding) {
+constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding, Size2 dilation = {1, 1}) {
   const int h = d.h + 2 * padding.h, w = d.w + 2 * padding.w;
+  const Size2 window{dilation.h * (kernel.h - 1) + 1, dilation.w * (kernel.w - 1) + 1};
   Rule r{d, {}, kernel, stride, padding};
-  if (h < kernel.h)
-    r.fault = {Mismatch::window_larger_than_input, -1, h, kernel.h};
-  else if (w < kernel.w)
-    r.fault = {Mismatch::window_larger_than_input, -1, w, kernel.w};
+  r.dilation = dilation;
+  if (h < window.h)
+    r.fault = {Mismatch::window_larger_than_input, -1, h, window.h};
+  else if (w < window.w)
+    r.fault = {Mismatch::window_larger_than_input, -1, w, window.w};
   else
-    r.out = {d.c, window_count(d.h, kernel.h, stride.h, padding.h),
-             window_count(d.w, kernel.w, stride.w, padding.w)};
+    r.out = {d.c, window_count(d.h, window.h, stride.h, padding.h),
+             window_count(d.w, window.w, stride.w, padding.w)};
   return r;
+}
+/// A layer's optional template arguments: the one of type Option, or what it is by default.
+template <class Option, class... Given>
+constexpr Option option(Option otherwise, [[maybe_unused]] Given... given) {
+  [[maybe_unused]] const auto take = [&](auto g) {
+    if constexpr (std::is_same_v<decltype(g), Option>) otherwise = g;
+  };
+  (take(given), ...);
+  return otherwise;
+}
+/// How many of them are of type Option.
+template <class Option, class... Given>
+constexpr int count_of(Given...) {
+  return (int(std::is_same_v<Given, Option>) + ... + 0);
 }
 inline std::string pair_text(Size2 s) { return text("(", s.h, ", ", s.w, ")"); }
 /// As Python prints it: 1e-05, 0.1, 1.0.

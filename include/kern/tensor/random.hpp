@@ -63,9 +63,8 @@ inline std::array<double, 2> cos_sin_of_bits(std::uint32_t r) {
   return {q >= 2 && q < 6 ? -x : x, q >= 4 ? -y : y};
 }
 
-/// Four numbers of the normal distribution: elements 4 * group .. 4 * group + 3.
-inline std::array<double, 4> normal_block(Seed seed, std::size_t group) {
-  const auto r = tensor_block(seed, TensorDraw::normal, group);
+/// Four numbers of the normal distribution.
+inline std::array<double, 4> normal_of(const random::Block& r) {
   std::array<double, 4> z;
   for (std::size_t i = 0; i < 4; i += 2) {
     const double radius = std::sqrt(-2 * log_of_bits(r[i]));
@@ -74,6 +73,11 @@ inline std::array<double, 4> normal_block(Seed seed, std::size_t group) {
     z[i + 1] = radius * s;
   }
   return z;
+}
+
+/// Elements 4 * group .. 4 * group + 3.
+inline std::array<double, 4> normal_block(Seed seed, std::size_t group) {
+  return normal_of(tensor_block(seed, TensorDraw::normal, group));
 }
 
 /// elements[i] = block(i / N)[i % N].

@@ -302,7 +302,17 @@ class Trainer
           throw ShapeError(
               text("extent ", i + 1, " of the images: expected ", want[i], ", got ", images.extent(i + 1)));
     }
+    require_indices(images, int(n));
     return int(n);
+  }
+  void require_indices(const typename Model::Batch& images, int n) const {
+    model_.executor().require_indices(images.data(), n);
+  }
+  /// Images on a device: indices of an embedding come to this program's memory to be looked at.
+  template <class Images>
+  void require_indices(const Images& images, int n) const {
+    if constexpr (Executor::structure.stage[0].kind == graph::Kind::lookup)
+      require_indices(typename Model::Batch(images.to(Host{})), n);
   }
   void check_labels(const std::span<const std::int32_t>& labels, std::size_t n) const {
     if (n != labels.size())
