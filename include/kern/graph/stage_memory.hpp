@@ -77,18 +77,18 @@ class TrainingMemory {
   T* more_gradient(Slice s) {
     return more_dy_.data() + (s.worker < 0 ? 0 : std::size_t(s.worker) * std::size_t(chunk()) * more_size_);
   }
-  /// Of a stage.
-  T* y(int stage, int sample) {
+  /// Of a stage. Not inlined, as those below: once a chunk and stage is rare, and each is some code.
+  [[gnu::noinline]] T* y(int stage, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
     return y_.data() + std::size_t(capacity_) * s.y + std::size_t(sample) * std::size_t(s.out_size());
   }
-  WindowIndex* argmax(int stage, int sample) {
+  [[gnu::noinline]] WindowIndex* argmax(int stage, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
     if (!s.indexed) return nullptr;
     return argmax_.data() + std::size_t(capacity_) * s.argmax +
            std::size_t(sample) * std::size_t(s.out_size());
   }
-  T* dy(int stage, int worker, int sample) {
+  [[gnu::noinline]] T* dy(int stage, int worker, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
     if (s.inner_dy)
       return inner_dy_.data() + std::size_t(worker) * std::size_t(chunk()) * plan_.inner_gradients +
@@ -155,7 +155,7 @@ class InferenceMemory {
     const int at = S::inference.late_input ? sample : worker * chunk();
     return x_.data() + std::size_t(at) * std::size_t(plan_.input_size());
   }
-  T* y(int stage, int worker, int sample) {
+  [[gnu::noinline]] T* y(int stage, int worker, int sample) {
     const Stage& s = plan_.stage[std::size_t(stage)];
     if (s.inner_y)
       return inner_y_.data() + std::size_t(inner_samples(capacity_)) * s.y +
