@@ -5,6 +5,7 @@
 #include "kern/graph/explain.hpp"
 #include "kern/graph/facts.hpp"
 #include "kern/graph/parameters.hpp"
+#include "kern/graph/structure.hpp"
 #include "kern/graph/summary.hpp"
 #include "kern/nn/nn.hpp"
 
@@ -261,6 +262,22 @@ TEST_CASE("a branch with a linear layer runs behind the others") {
   CHECK(p.stage[2].reads.first == 1);
   CHECK(p.stage[2].reads.second == 0);
 }
+
+// A sum behind a convolution of the net's input reads that, too: it has to be stored.
+namespace {
+struct ReadsSamples : host::Backend<float> {
+  template <class Numbers>
+  static constexpr bool reads_samples = std::is_same_v<Numbers, Contraction>;
+};
+template <class... Layers>
+constexpr bool read_as_they_come =
+    graph::Structure<Sequential<Layers...>, Input<1, 28, 28>, false,
+                     ReadsSamples>::template reads_samples<graph::Mode::training>;
+static_assert(read_as_they_come<Conv2d<1, 2, 3>, ReLU>);
+static_assert(read_as_they_come<Concat<Conv2d<1, 2, 3>, Conv2d<1, 5, 3>>>);
+static_assert(!read_as_they_come<Concat<Conv2d<1, 2, 1>, Identity>>);
+static_assert(!read_as_they_come<Residual<Conv2d<1, 1, 1>>>);
+}  // namespace
 
 TEST_CASE("shapes of branches") {
   using Net = Sequential<Concat<Conv2d<3, 5, 3, 1, 1>, Identity, Sequential<ReLU, Conv2d<3, 2, 1>>>>;

@@ -33,7 +33,7 @@ class Launches {
   static bool reads_samples() {
     bool all = true;
     for (int i = 0; i < p_.stages; ++i)
-      if (p_.source(i, 0) == nn::Reads::input)
+      if (p_.reads_input(i))
         with_numbers(i, [&]<class D>(const D&) { all = all && backend_reads_samples<Backend, D>; });
     return all;
   }

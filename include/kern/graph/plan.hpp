@@ -211,6 +211,9 @@ struct Plan {
     const nn::Reads& r = stage[std::size_t(i)].reads;
     return which == 0 ? r.first : r.second;
   }
+  constexpr bool reads_input(int i) const {
+    return source(i, 0) == nn::Reads::input || source(i, 1) == nn::Reads::input;
+  }
   /// No later stage reads that, nor this one as a later input: on the way back it is the first to know of it.
   constexpr bool reads_last(int i, int which) const {
     for (int j = i; j < stages; ++j)

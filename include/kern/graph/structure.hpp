@@ -156,7 +156,7 @@ struct Structure {
   /// All stages that read the net's input read samples as they come; else the backend's load() stores them.
   template <Mode M>
   static constexpr bool reads_samples = []<int... I>(std::integer_sequence<int, I...>) {
-    return ((structure_of<M>().stage[I].reads.first != nn::Reads::input ||
+    return ((!structure_of<M>().reads_input(I) ||
              backend_reads_samples<Backend, decltype(numbers<I, M>(structure_of<M>()))>) &&
             ...);
   }(std::make_integer_sequence<int, structure_of<M>().stages>{});
