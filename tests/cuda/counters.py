@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-CASES = [("lenet", 64), ("lenet-set", 64), ("cifar10", 64)]
+CASES = [("lenet", 64), ("lenet-set", 64), ("cifar10", 64), ("lenet", 512), ("cifar10", 512)]  # those of 512 take minutes
 # sectors: of 32 bytes of global memory, and how many times the least that would do; wavefronts: of shared memory,
 # likewise; fma: multiply-adds among all instructions, in percent; read, written: bytes of global memory, each once a
 # launch.

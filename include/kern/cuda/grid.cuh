@@ -53,14 +53,16 @@ inline constexpr int most_counted_tiles = 1024;
 /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
 inline int parts_of_sum(const Dense& d, int n) {
   const long tiles = long(ceil_div(d.cols, tile_columns)) * ceil_div(n, tile_rows);
-  return tiles > most_counted_tiles ? 1 : std::clamp(std::min(d.k / 192, int(256 / tiles)), 1, 32);
+  if (tiles > most_counted_tiles) return 1;
+  return std::clamp(std::min(d.k / tuning.products_of_part, int(tuning.blocks_of_sum / tiles)), 1,
+                    tuning.most_parts_of_sum);
 }
 
 /// Elements that the parts of its sum need, for any batch of up to n: fewer samples may make more parts.
 inline std::size_t sums_of_parts(const Dense& d, int n) {
   if (parts_of_sum(d, 1) == 1) return 0;
   const long most = long(parts_of_sum(d, 1)) * n,
-             tiled = 256 / ceil_div(d.cols, tile_columns) * long(tile_rows);
+             tiled = tuning.blocks_of_sum / ceil_div(d.cols, tile_columns) * long(tile_rows);
   return std::size_t(std::min(most, tiled)) * std::size_t(d.cols);
 }
 

@@ -1,4 +1,5 @@
 // How a convolution is cut into blocks: plain data, from sizes alone, at compile time where they are known.
+// The values of `tuning` are all that a GPU has a say in.
 #pragma once
 #include "../core/known.hpp"
 #include "../core/round.hpp"
@@ -8,8 +9,25 @@ namespace kern::gpu {
 
 /// Neighbouring pixels of a row that a thread works on where there is no pool.
 inline constexpr int pixels_a_thread = 4;
-/// What every device grants a block without being asked.
-inline constexpr int shared_limit = 48 * 1024;
+
+/// What tiles are chosen by. One set for all GPUs: a grid is the host's, its tile the kernel's, and one
+/// program runs on whatever GPU there is.
+struct Tuning {
+  int shared_memory = 48 * 1024;  // of a block, bytes: what every GPU grants without being asked
+  int threads = 256;              // of a block, at most; the kernels' launch bounds
+  int few_threads = 48, usual_threads = 96,
+      many_threads = 192;      // too few to hide latency, too many to overlap
+  int threads_a_sample = 128;  // at least: with 64, 64 samples leave three quarters of an H200's lanes idle
+  int channels = 64;           // of the output of a block, at most
+  int depth = 32;              // input channels at a time, at most
+  int input_cost = 40, weight_cost = 16;  // instructions for four elements on their way into shared memory
+  int barrier_cost = 40;
+  int least_parts = 8, most_parts = 128;  // of a batch, for a weight gradient: enough to keep a GPU busy,
+  int elements_of_parts = 1 << 20;        // few enough to stay in its cache
+  int blocks_of_sum = 256;  // of a linear layer whose sum is cut into parts, of at least so many
+  int products_of_part = 192, most_parts_of_sum = 32;
+};
+inline constexpr Tuning tuning{};
 
 KERN_HOST_DEVICE constexpr int lesser(int a, int b) { return a < b ? a : b; }
 KERN_HOST_DEVICE constexpr int greater(int a, int b) { return a > b ? a : b; }
@@ -25,9 +43,9 @@ struct Sliding {
   bool pooled;             // a window's outputs are neighbours; else a tile's columns apart
 
   /// Channels that a thread works on: its sums have to fit its registers, and a small picture has to make
-  /// threads: with 64 a sample, 64 samples would leave three quarters of an H200's lanes idle.
+  /// threads.
   KERN_HOST_DEVICE constexpr int channels_a_thread() const {
-    return out % 8 == 0 && high * wide <= 4 && rows * columns * out / 8 >= 128 ? 8 : 4;
+    return out % 8 == 0 && high * wide <= 4 && rows * columns * out / 8 >= tuning.threads_a_sample ? 8 : 4;
   }
   /// Whether four input channels are loaded at once.
   KERN_HOST_DEVICE constexpr bool in_fours() const { return in % 4 == 0; }
@@ -77,9 +95,6 @@ struct SlidingTile {
   }
 };
 
-/// Instructions, roughly, that four elements cost on their way into shared memory, and a barrier.
-inline constexpr int input_cost = 40, weight_cost = 16, barrier_cost = 40;
-
 /// How good a tile is: multiply-adds of use among all that its threads execute. Few threads hide little
 /// latency, many leave a multiprocessor few blocks to overlap.
 KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
@@ -90,19 +105,21 @@ KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
   const long passes = long(ceil_div(s.kh, t.taps)) * ceil_div(s.in, t.depth);
   const long input = passes * t.in_rows(s) * t.in_columns(s) * ceil_div(t.depth, 4),
              weights = passes * t.taps * s.kw * t.depth * t.channels / 4;
-  const long rest = (input * input_cost + weights * weight_cost) / threads + passes * barrier_cost;
-  const int usual = threads >= 96 && threads <= 192 ? 10 : threads >= 48 ? 9 : 5;
-  return useful * usual * 100 * products / (products + products / 8 + rest);
+  const long rest =
+      (input * tuning.input_cost + weights * tuning.weight_cost) / threads + passes * tuning.barrier_cost;
+  const bool usual = threads >= tuning.usual_threads && threads <= tuning.many_threads;
+  const int hidden = usual ? 10 : threads >= tuning.few_threads ? 9 : 5;
+  return useful * hidden * 100 * products / (products + products / 8 + rest);
 }
 
 /// The best tile. None has 0 rows: the kernel is too large.
 KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_size) {
   const int step = s.channels_a_thread();
-  const int channels = round_up(ceil_div(s.out, ceil_div(s.out, 64)), step);
+  const int channels = round_up(ceil_div(s.out, ceil_div(s.out, tuning.channels)), step);
   SlidingTile best{};
   long best_score = 0;
   for (int taps = s.kh; taps > 0; taps = taps > 1 ? 1 : 0)
-    for (int depth = s.in_fours() ? 32 : lesser(s.in, 32); depth > 0;
+    for (int depth = s.in_fours() ? tuning.depth : lesser(s.in, tuning.depth); depth > 0;
          depth = s.in_fours() ? depth / 2 : depth - 1) {
       if (depth < 4 && s.in_fours()) break;
       if (s.in_fours() && s.in % depth != 0) continue;
@@ -111,7 +128,7 @@ KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_siz
         for (int down = 1; down <= 32; ++down) {
           if (down > 1 && ceil_div(s.rows, down) == ceil_div(s.rows, down - 1)) continue;
           const SlidingTile t{ceil_div(s.rows, down), ceil_div(s.columns, across), channels, depth, taps};
-          if (t.threads(s) > 256 || t.elements(s) * element_size > shared_limit) continue;
+          if (t.threads(s) > tuning.threads || t.elements(s) * element_size > tuning.shared_memory) continue;
           fits = true;
           if (const long its = score(s, t); its > best_score) best = t, best_score = its;
         }
@@ -124,7 +141,7 @@ KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_siz
       for (int depth = s.in_fours() ? 16 : lesser(s.in, 16); depth > 0; depth /= 2) {
         if (s.in_fours() && (depth < 4 || s.in % depth != 0)) continue;
         const SlidingTile t{1, columns, some, depth, 1};
-        if (t.elements(s) * element_size <= shared_limit) return t;
+        if (t.elements(s) * element_size <= tuning.shared_memory) return t;
       }
   return best;
 }
@@ -216,17 +233,18 @@ KERN_HOST_DEVICE constexpr GradientTile gradient_tile_of(const Contraction& c, i
   const bool fours = c.ci % 4 == 0;
   const int all_rows = c.out_h() * c.pool_h, all_columns = c.out_w() * c.pool_w;
   for (int columns = all_columns; columns > 0; columns = columns / 2 / c.pool_w * c.pool_w)
-    for (int depth = fours ? 32 : lesser(c.ci, 32); depth > 0; depth = fours ? depth / 2 : depth - 1) {
+    for (int depth = fours ? tuning.depth : lesser(c.ci, tuning.depth); depth > 0;
+         depth = fours ? depth / 2 : depth - 1) {
       if (fours && (depth < 4 || c.ci % depth != 0)) continue;
-      for (int channels = lesser(c.cols, 64); channels >= 4; channels = channels / 8 * 4)
+      for (int channels = lesser(c.cols, tuning.channels); channels >= 4; channels = channels / 8 * 4)
         for (int one = 0; one < 2; ++one) {
           GradientTile t{one ? 1 : c.kh, depth, channels, channels % 8 == 0 ? 8 : 4, 0, columns, 1};
-          if (t.threads(c) > 256) continue;
+          if (t.threads(c) > tuning.threads) continue;
           // Bands cut no window of a pool.
           for (t.rows = lesser(round_up(8, c.pool_h), all_rows); t.rows > 0; t.rows -= c.pool_h) {
             for (t.splits = 16; t.splits > 0; t.splits /= 2)
-              if (t.splits <= columns && t.threads(c) <= 256 && t.threads(c) >= channels / 4 &&
-                  t.elements(c) * element_size <= shared_limit)
+              if (t.splits <= columns && t.threads(c) <= tuning.threads && t.threads(c) >= channels / 4 &&
+                  t.elements(c) * element_size <= tuning.shared_memory)
                 return t;
           }
         }
@@ -234,10 +252,10 @@ KERN_HOST_DEVICE constexpr GradientTile gradient_tile_of(const Contraction& c, i
   return {};
 }
 
-/// Parts that a batch is cut into: each sums its own weight gradient, gather() adds them in order. Enough to
-/// keep a device busy, few enough to stay in its cache.
+/// Parts that a batch is cut into: each sums its own weight gradient, gather() adds them in order.
 KERN_HOST_DEVICE constexpr int gradient_parts(const Contraction& c) {
-  return greater(8, lesser(128, (1 << 20) / (c.weight_size() + c.cols)));
+  return greater(tuning.least_parts,
+                 lesser(tuning.most_parts, tuning.elements_of_parts / (c.weight_size() + c.cols)));
 }
 
 template <class T>
