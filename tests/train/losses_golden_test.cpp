@@ -55,7 +55,7 @@ void check_loss_in(const std::string& name, const Loss& loss, const Labels& y) {
   const T* dz = e.backend().to_host(e.template output_gradient<1>(), std::size_t(samples * s.out_size()));
   std::vector<T> gradient;
   for (int i = 0; i < samples; ++i, dz += s.out_size())
-    for (int k = 0; k < image.channels; ++k)
+    for (int k = 0; k < image.c; ++k)
       for (int p = 0; p < image.h * image.w; ++p) gradient.push_back(dz[p * s.cols() + k]);
   check_close(c, "dz", gradient, 48);
 }
