@@ -23,6 +23,10 @@ namespace kern {
 /// hands it.
 template <class Backend, class Part>
 struct backend_lacks;
+
+namespace graph {
+
+/// Names for the compile error: a namespace of its own, not among those that programs use.
 namespace part {
 struct constructor_from_its_device;
 struct threads;
@@ -70,8 +74,6 @@ struct reduce;
 struct Recordings;
 struct step;
 }  // namespace part
-
-namespace graph {
 
 namespace detail {
 template <class Layers, nn::Lowering Kind>
