@@ -20,5 +20,6 @@ int main() {
   }
   writer.add_histogram("fc.weight", model.parameter<"fc.weight">(), step);
   writer.add_text("net", summary<Net, Input<1, 28, 28>>());
+  writer.add_graph(model);
   // endregion
 }

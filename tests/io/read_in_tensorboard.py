@@ -36,6 +36,9 @@ def main(folder):
     text = events.Tensors("note/text_summary")[0]
     assert text.tensor_proto.string_val == ["**größe**".encode()]
     assert events.summary_metadata["note/text_summary"].plugin_data.plugin_name == "text"
+    graph = {n.name: (n.op, list(n.input)) for n in events.Graph().node}
+    assert graph == {"input": ("IO Node", []), "0": ("Flatten", ["input"]), "fc": ("Linear", ["0"]),
+                     "output": ("IO Node", ["fc"])}, graph
     print("read")
 
 

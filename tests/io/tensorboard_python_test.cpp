@@ -1,11 +1,14 @@
 // TensorBoard's own package reads what we write.
 #include <doctest/doctest.h>
 
+#include "kern/graph/model.hpp"
 #include "kern/io/tensorboard.hpp"
+#include "kern/nn/nn.hpp"
 #include "support/files.hpp"
 #include "support/python.hpp"
 
 using namespace kern;
+using namespace kern::nn;
 using namespace kern::testing;
 
 TEST_CASE("scalars, histograms, pictures, texts") {
@@ -20,5 +23,6 @@ TEST_CASE("scalars, histograms, pictures, texts") {
   w.add_image("rgb", rgb);
   w.add_image("grey", grey);
   w.add_text("note", "**größe**");
+  w.add_graph(Model<Sequential<Flatten, Named<"fc", Linear<6, 2>>>, Input<1, 2, 3>>{});
   run_python("io/read_in_tensorboard.py", folder);
 }

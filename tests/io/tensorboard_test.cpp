@@ -9,9 +9,12 @@
 #include <limits>
 #include <protozero/pbf_reader.hpp>
 
+#include "kern/graph/model.hpp"
+#include "kern/nn/nn.hpp"
 #include "support/files.hpp"
 
 using namespace kern;
+using namespace kern::nn;
 using namespace kern::testing;
 using data::Bytes;
 using data::detail::read_bytes;
@@ -44,9 +47,12 @@ TEST_CASE("what TensorBoard's library and PyTorch's summaries write, to the byte
   w.add_histogram("small", std::vector<double>{0x1p-60, -0x1p-50}, 9, {1008.25});
   w.add_text("note", "**größe**: 3", 3, {1009.25});
   w.add_text("none", "", 0, {1010.25});
+  w.add_graph(Model<Sequential<Residual<Named<"conv", Conv2d<2, 2, 3, 1, 1>>>, Flatten, Linear<24, 5>>,
+                    Input<2, 4, 3>>{},
+              {1011.25});
   const Bytes got = read_bytes(w.path()), expected = read_bytes(KERN_TEST_DATA "/tensorboard.bin");
   const std::vector<std::size_t> at = records(expected);
-  REQUIRE(at.size() == 12);
+  REQUIRE(at.size() == 13);
   REQUIRE(records(got) == at);
   for (std::size_t i = 0; i + 1 < at.size(); ++i) {
     CAPTURE(i);

@@ -14,6 +14,7 @@
 #include "../core/error.hpp"
 #include "../tensor/tensor.hpp"
 #include "event_file.hpp"
+#include "graph_def.hpp"
 #include "png.hpp"
 #include "utf8.hpp"
 
@@ -180,6 +181,18 @@ class SummaryWriter {
       protozero::pbf_writer plugin{metadata, 1};
       plugin.add_string(1, "text");
     });
+  }
+
+  /// A model's layers and what each reads, for the page "Graphs". One a file: TensorBoard shows the last.
+  /// Throws ArgumentError if a layer's name is not UTF-8.
+  template <class Model>
+  void add_graph(const Model& model, WallTime time = {}) {
+    const std::string graph = detail::graph_def(model);
+    std::string event;
+    protozero::pbf_writer m{event};
+    m.add_double(1, time.seconds);
+    m.add_bytes(4, graph);
+    file_.add(event);
   }
 
   /// Brings all to the disk: only a crash of the machine needs it.
