@@ -41,16 +41,16 @@ void train_on_tensors(const Tensor<float, Shape<dyn, 1, 28, 28>>& images,
 
 // region regression
 void regression() {
-  const auto x = rand<float, Shape<500, 1, 1, 2>>(Seed{1});  // pictures of 1 x 2
+  const auto x = rand<float, Shape<500, 2>>(Seed{1});
   Tensor<float, Shape<500, 1>> y;
-  for (int i = 0; i < 500; ++i) y(i, 0) = 3 * x(i, 0, 0, 0) + 2 * x(i, 0, 0, 1) + 1;
+  for (int i = 0; i < 500; ++i) y(i, 0) = 3 * x(i, 0) + 2 * x(i, 1) + 1;
   data::DataLoader loader{data::TensorDataset{x, y}, data::Compose{}, {.batch_size = 50, .shuffle = true}};
-  Model<Sequential<Flatten, Linear<2, 1>>, Input<1, 1, 2>> model{Seed{0}};
+  Model<Linear<2, 1>, Input<2>> model{Seed{0}};
   Trainer trainer{model, MSELoss{}, Sgd{.lr = 0.1, .momentum = 0.9}};
   for (int epoch = 0; epoch < 40; ++epoch)
     for (const auto& batch : loader) trainer.step(batch);
-  const auto w = model.parameter<"1.weight">();
-  const auto b = model.parameter<"1.bias">();
+  const auto w = model.parameter<"weight">();
+  const auto b = model.parameter<"bias">();
   std::printf("y = %.2f a + %.2f b + %.2f\n", double(w(0, 0)), double(w(0, 1)), double(b(0)));
 }
 // endregion

@@ -23,7 +23,7 @@ int main() {
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = std::int32_t(i % 10);
 
   // region sets
-  const data::TensorDataset set{pictures, labels};  // (N, channels, height, width)
+  const data::TensorDataset set{pictures, labels};  // (N, channels, height, width), or (N, features)
   const auto [train, valid] = data::random_split(set, {0.9, 0.1}, Seed{1});
   const data::Subset some{set, {0, 7, 7}};
   const data::ConcatDataset both{train, some};

@@ -95,6 +95,32 @@ TEST_CASE("an order is the host's") {
   }
 }
 
+TEST_CASE("samples that are no pictures") {
+  const auto x = kern::rand<float, Shape<10, 6>>(Seed{1});
+  Tensor<std::uint8_t, Shape<10, 6>> bytes;
+  for (std::size_t i = 0; i < 60; ++i) bytes.data()[i] = std::uint8_t(37 * i);
+  const std::vector<std::int32_t> labels{0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+  const auto check = [&](const auto& set, const auto& change) {
+    const data::DataLoaderOptions options{.batch_size = 4, .shuffle = true, .seed = Seed{3}};
+    data::DataLoader host{set, change, options};
+    auto device = data::make_loader(Cuda{}, set, change, options);
+    Model<Linear<6, 3>, Input<6>, Cuda> a{Seed{1}}, b{Seed{1}};
+    Trainer on_a{a, CrossEntropyLoss{}, Sgd{.lr = 0.1}}, on_b{b, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+    auto there = device.begin();
+    for (const auto& here : host) {
+      const auto images = there->images.to(Host{});
+      CHECK(std::equal(images.begin(), images.end(), here.images.data()));
+      CHECK(on_a.step(here) == on_b.step(*there));
+      ++there;
+    }
+    CHECK(there == device.end());
+    CHECK(a.parameter("weight") == b.parameter("weight"));
+  };
+  const data::Normalize change{{1, 2, 3, 4, 5, 6}, {2, 2, 2, 2, 2, 3}};
+  check(data::TensorDataset{x, labels}, change);
+  check(data::TensorDataset{bytes, labels}, data::Compose{data::ToTensor{}, change});
+}
+
 // Four channels at once and one, with a border, a stride, and channels of zeros where branches share it; or
 // stored before.
 TEST_CASE_TEMPLATE("every first layer reads it, in batches of any size, as it reads floats", N, Branches,

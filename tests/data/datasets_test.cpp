@@ -74,6 +74,27 @@ TEST_CASE("TensorDataset: a loader gives the tensor's pictures, of bytes and of 
   CHECK(set.get(2).values[0] == 3);
 }
 
+TEST_CASE("samples that are no pictures: (N, features), each normalised as a channel is") {
+  const Tensor<float, Shape<3, 2>> x{1, 10, 2, 20, 3, 30};
+  const Tensor<std::uint8_t, Shape<3, 2>> bytes{0, 255, 51, 102, 153, 204};
+  const Tensor<float, Shape<3, 1>> targets{7, 8, 9};
+  const data::Normalize change{{1, 10}, {2, 5}};
+  DataLoader loader{TensorDataset{x, targets}, change, {.batch_size = 2}};
+  static_assert(std::is_same_v<decltype(loader)::Batch::Images, TensorView<const float, Shape<dyn, 2>>>);
+  std::vector<float> got, wanted{0, 0, 0.5f, 2, 1, 4}, values;
+  for (const auto& batch : loader) {
+    got.insert(got.end(), batch.images.begin(), batch.images.end());
+    values.insert(values.end(), batch.labels.begin(), batch.labels.end());
+  }
+  CHECK(got == wanted);  // (x - mean) / deviation
+  CHECK(values == std::vector<float>{7, 8, 9});
+  const Subset last{TensorDataset{bytes, std::vector<std::int32_t>{0, 1, 0}}, {2, 1}};
+  got.clear();
+  for (const auto& batch : DataLoader{last, data::ToTensor{}, {.batch_size = 2}})
+    got.insert(got.end(), batch.images.begin(), batch.images.end());
+  CHECK(got == std::vector<float>{153.0f / 255, 204.0f / 255, 51.0f / 255, 102.0f / 255});
+}
+
 TEST_CASE("TensorDataset: labels that don't fit") {
   const Tensor<float, Shape<3, 1, 1, 1>> images{1, 2, 3};
   const auto message = [&](std::vector<std::int32_t> labels, int classes) {
@@ -86,7 +107,7 @@ TEST_CASE("TensorDataset: labels that don't fit") {
 
 TEST_CASE("a record of floats is measured, too") {
   CHECK(thrown<DataError>([] { data::detail::record(Short{}, 0); }) ==
-        "record 0 of the data set: expected 3 floats for a picture of shape (1, 1, 3), got 2");
+        "record 0 of the data set: expected 3 floats for a sample of shape (1, 1, 3), got 2");
 }
 
 TEST_CASE("Subset: the records at its indices") {

@@ -532,8 +532,8 @@ TEST_CASE("records that are not what the data set declares") {
       }
     });
   };
-  CHECK(with(1, 0) == "record 7 of the data set: expected 2 bytes for a picture of shape (1, 1, 2), got 1");
-  CHECK(with(3, 0) == "record 7 of the data set: expected 2 bytes for a picture of shape (1, 1, 2), got 3");
+  CHECK(with(1, 0) == "record 7 of the data set: expected 2 bytes for a sample of shape (1, 1, 2), got 1");
+  CHECK(with(3, 0) == "record 7 of the data set: expected 2 bytes for a sample of shape (1, 1, 2), got 3");
   CHECK(with(2, 4) == "label of record 7 of the data set: expected 0 to 3, got 4");
   CHECK(with(2, -1) == "label of record 7 of the data set: expected 0 to 3, got -1");
 }

@@ -31,16 +31,16 @@ __global__ void write_samples(BatchInput<T, AnyEntry> samples, std::size_t count
   });
 }
 
-/// A batch that no tensor holds: samples of shape S = Shape<dyn, channels, height, width> that lie on a
-/// device as SamplesAt says. A model reads them there; to() makes a tensor of them, which is the batch as a
-/// net sees it.
+/// A batch that no tensor holds: samples of shape S = Shape<dyn, channels, height, width>, or Shape<dyn,
+/// features>, that lie on a device as SamplesAt says. A model reads them there; to() makes a tensor of them,
+/// which is the batch as a net sees it.
 template <class T, class S>
 class PickedSamples {
  public:
   using Element = const T;
   using Extents = S;
   static constexpr int rank = S::rank;
-  static_assert(rank == 4);
+  static_assert(rank == 4 || rank == 2);
 
   PickedSamples(const DeviceSamples& samples, int n) : samples_(samples), extents_(n) {}
 
@@ -52,7 +52,7 @@ class PickedSamples {
   int extent(int dimension) const { return extents_[dimension]; }
 
   Tensor<T, S, Cuda> to(const Cuda& where) const {
-    const int c = extent(1), h = extent(2), w = extent(3);
+    const int c = extent(1), h = rank == 4 ? extent(2) : 1, w = rank == 4 ? extent(3) : 1;
     auto t = Tensor<T, S, Cuda>::zeros(device(), extent(0));
     if (size())
       launch("write_samples", write_samples<T>, grid_of(size()), device(),

@@ -22,7 +22,7 @@ struct BatchShape<Shape<E...>> {
 template <class Sample, class LabelsView = std::span<const std::int32_t>>
 struct Batch {
   using Images = TensorView<const float, typename detail::BatchShape<Sample>::type>;
-  Images images;  ///< (N, channels, height, width)
+  Images images;  ///< (N, channels, height, width), or (N, features)
   LabelsView labels;
   std::size_t size() const { return std::size_t(images.extent(0)); }
 };

@@ -1,5 +1,6 @@
 // What a data set is.
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace kern::data {
 /// Which part of a published data set.
 enum class Split { train, test };
 
-/// A picture of a data set and its class, or the values that a net should make of it. The picture is bytes as
+/// A sample of a data set and its class, or the values that a net should make of it. A picture is bytes as
 /// a file has them, or floats, which need no ToTensor; it belongs to the data set and stays as it is until
 /// its next get(), as targets do.
 struct Record {
@@ -22,10 +23,11 @@ struct Record {
   std::span<const float> targets{};  ///< of a set that has Targets, which looks at no label
 };
 
-/// Any number of pictures of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>.
-/// A set of classes says how many: classes(); one of values what their shape is: `Targets`, Shape<3> say.
-/// get() is called for one index below size() at a time, by a loader's thread or by the one that loops over
-/// it; what it throws comes out of the loop. A loader with several threads has a copy of the set for each.
+/// Any number of samples of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>
+/// of pictures, or Shape<features>. A set of classes says how many: classes(); one of values what their shape
+/// is: `Targets`, Shape<3> say. get() is called for one index below size() at a time, by a loader's thread or
+/// by the one that loops over it; what it throws comes out of the loop. A loader with several threads has a
+/// copy of the set for each.
 template <class D>
 concept Dataset = requires(const D& d, std::size_t i) {
   typename D::Sample;
@@ -36,6 +38,17 @@ concept Dataset = requires(const D& d, std::size_t i) {
                   } || requires { typename D::Targets; });
 
 namespace detail {
+/// A sample as a transform sees it: (channels, height, width); of features each is a channel of one pixel.
+template <class Sample>
+inline constexpr std::array<int, 3> image_of = [] {
+  if constexpr (Sample::rank == 1)
+    return std::array{Sample::extents[0], 1, 1};
+  else
+    return Sample::extents;
+}();
+constexpr std::size_t elements(const std::array<int, 3>& image) {
+  return std::size_t(image[0]) * std::size_t(image[1]) * std::size_t(image[2]);
+}
 /// For a set that takes its records from another: has Targets if that has.
 template <class Set>
 struct TargetsOf {};

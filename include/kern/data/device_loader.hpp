@@ -20,7 +20,8 @@ namespace kern::data {
 template <class Sample, class LabelsView>
 struct DeviceBatch {
   using Images = gpu::PickedSamples<float, typename detail::BatchShape<Sample>::type>;
-  Images images;  ///< (N, channels, height, width): no tensor, but to(Host{}) or to(Cuda{}) makes one
+  Images images;  ///< (N, channels, height, width), or (N, features): no tensor, but to(Host{}) or to(Cuda{})
+                  ///< makes one
   LabelsView labels;
   std::size_t size() const { return std::size_t(images.extent(0)); }
 };
@@ -36,7 +37,7 @@ class DeviceLoader {
       PointwiseTransform<Change>,
       "DeviceLoader: only pointwise transforms run on a GPU; a DataLoader's batches come from the host");
   using Labels = detail::LabelsOf<Set>;
-  static constexpr auto extents = Set::Sample::extents;
+  static constexpr auto extents = detail::image_of<typename Set::Sample>;
   static constexpr int channels = extents[0];
   static constexpr std::size_t size_of_sample = detail::elements(extents);
 

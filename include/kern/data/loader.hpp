@@ -60,9 +60,6 @@ inline void make_order(const DataLoaderOptions& options, std::uint32_t epoch,
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint32_t(i);
 }
 
-constexpr std::size_t elements(const std::array<int, 3>& extents) {
-  return std::size_t(extents[0]) * std::size_t(extents[1]) * std::size_t(extents[2]);
-}
 /// What a batch has for labels: class numbers, or values.
 template <class Set>
 struct LabelsOf {
@@ -84,13 +81,12 @@ struct LabelsOf<Set> {
 /// Record `index` of the set. Throws DataError where it is not what the set promises.
 template <class Set>
 Record record(const Set& set, std::uint32_t index) {
-  constexpr auto extents = Set::Sample::extents;
-  constexpr std::size_t size = elements(extents);
+  constexpr std::size_t size = elements(image_of<typename Set::Sample>);
   const Record r = set.get(index);
   const bool floats = r.pixels.empty() && !r.values.empty();
   if (const std::size_t got = floats ? r.values.size() : r.pixels.size(); got != size)
     throw DataError(text("record ", index, " of the data set: expected ", size, floats ? " floats" : " bytes",
-                         " for a picture of shape ", shape_string(extents), ", got ", got));
+                         " for a sample of shape ", shape_string(Set::Sample::extents), ", got ", got));
   if constexpr (requires { typename Set::Targets; }) {
     if (r.targets.size() != LabelsOf<Set>::size)
       throw DataError(text("record ", index, " of the data set: expected ", LabelsOf<Set>::size,
@@ -196,10 +192,10 @@ class DataLoader {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  static_assert(Set::Sample::rank == 3 && Set::Sample::is_static,
-                "a data set's Sample is Shape<channels, height, width>");
-  static constexpr auto extents = Set::Sample::extents,
-                        output = detail::OutputOf<typename Set::Sample, Change>::extents;
+  static_assert((Set::Sample::rank == 3 || Set::Sample::rank == 1) && Set::Sample::is_static,
+                "a data set's Sample is Shape<channels, height, width> or Shape<features>");
+  static constexpr auto extents = detail::image_of<typename Set::Sample>,
+                        output = detail::image_of<detail::OutputOf<typename Set::Sample, Change>>;
   static constexpr std::size_t input_size = detail::elements(extents), output_size = detail::elements(output);
 
   struct Slot {

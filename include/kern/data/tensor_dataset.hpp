@@ -77,9 +77,9 @@ class TensorLabels<Shape<E...>> {
 
 }  // namespace detail
 
-/// A copy of pictures (N, channels, height, width) of bytes or floats, and of their classes, or of the values
-/// that a net should make of them, (N, features) or (N, channels, height, width): the set's Targets then.
-/// torch.utils.data.TensorDataset. Copies share the pictures.
+/// A copy of samples, (N, channels, height, width) or (N, features), of bytes or floats, and of their
+/// classes, or of the values that a net should make of them, (N, features) or (N, channels, height, width):
+/// the set's Targets then. torch.utils.data.TensorDataset. Copies share the samples.
 template <class T, class S, class Values = void>
 class TensorDataset : public detail::TargetsOfTensor<Values> {
   static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, float>,
@@ -126,9 +126,9 @@ class TensorDataset : public detail::TargetsOfTensor<Values> {
   }
 
  private:
-  static constexpr std::size_t channels = std::size_t(Sample::extents[0]),
-                               area = std::size_t(Sample::extents[1]) * std::size_t(Sample::extents[2]),
-                               size_of_one = channels * area;
+  static constexpr auto image = detail::image_of<Sample>;
+  static constexpr std::size_t channels = std::size_t(image[0]), size_of_one = detail::elements(image),
+                               area = size_of_one / channels;
   struct Data {
     std::vector<T> elements;
     Labels labels;
