@@ -15,9 +15,9 @@ struct Dilation {
 };
 
 /// 2-D convolution (cross-correlation, as PyTorch's): (In, H, W) -> (Out, H', W') with
-///   y[o, i, j] = bias[o] + sum over c, a, b of weight[o, c, a, b] * x[first(o) + c, i*stride.h +
-///   a*dilation.h - padding.h, j*stride.w + b*dilation.w - padding.w] H' = (H + 2 padding.h - dilation.h
-///   (kernel.h - 1) - 1) / stride.h + 1, rounded down
+///   y[o, i, j] = bias[o] + sum over c, a, b of weight[o, c, a, b] * x[first(o) + c, p, q],
+///   p = i * stride.h + a * dilation.h - padding.h, q likewise of j and b,
+///   H' = (H + 2 padding.h - dilation.h (kernel.h - 1) - 1) / stride.h + 1, rounded down.
 /// Kernel, Stride and Padding are an int or a Size2{h, w}. Behind them, in any order, what differs from the
 /// defaults: Dilation{1}, Groups{1}, Bias::on: Conv2d<32, 32, 3, 1, 1, Groups{32}, Bias::off>. In groups, c
 /// goes over the In / groups channels from first(o) on, that of o's group. Parameters: weight (Out, In /
