@@ -102,6 +102,7 @@ TEST_CASE("TensorDataset: labels that don't fit") {
   };
   CHECK(message({0, 1}, 0) == "TensorDataset: got 3 images, but 2 labels");
   CHECK(message({0, -1, 1}, 0) == "TensorDataset: label of record 1: expected 0 to 1, got -1");
+  CHECK(message({-1, -1, -1}, 0) == "TensorDataset: label of record 0: expected 0 to 0, got -1");
   CHECK(message({0, 1, 2}, 2) == "TensorDataset: label of record 2: expected 0 to 1, got 2");
 }
 

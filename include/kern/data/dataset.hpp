@@ -41,6 +41,8 @@ namespace detail {
 /// A sample as a transform sees it: (channels, height, width); of features each is a channel of one pixel.
 template <class Sample>
 inline constexpr std::array<int, 3> image_of = [] {
+  static_assert(Sample::rank == 1 || Sample::rank == 3,
+                "a data set's samples are (channels, height, width) or (features)");
   if constexpr (Sample::rank == 1)
     return std::array{Sample::extents[0], 1, 1};
   else

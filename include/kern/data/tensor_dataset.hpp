@@ -42,7 +42,8 @@ class TensorLabels {
  public:
   TensorLabels(std::span<const std::int32_t> labels, int classes = 0)
       : labels_(labels.begin(), labels.end()), classes_(classes) {
-    if (classes == 0 && !labels.empty()) classes_ = *std::max_element(labels.begin(), labels.end()) + 1;
+    if (classes == 0 && !labels.empty())
+      classes_ = std::max(0, *std::max_element(labels.begin(), labels.end())) + 1;
     for (std::size_t i = 0; i < labels.size(); ++i)
       if (labels[i] < 0 || labels[i] >= classes_)
         throw ArgumentError(text("TensorDataset: label of record ", i, ": expected 0 to ", classes_ - 1,

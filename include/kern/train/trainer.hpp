@@ -60,6 +60,13 @@ class Trainer
       std::conditional_t<of_classes, std::span<const std::int32_t>,
                          TensorView<const T, typename detail::BatchOf<typename Model::Output>::type>>;
 
+ private:
+  /// Images and labels are what step() takes; else they may not fit, or be on the model's device.
+  template <class Images, class Given>
+  static constexpr bool converts = std::is_convertible_v<const Images&, typename Model::Batch> &&
+                                   std::is_convertible_v<const Given&, Labels>;
+
+ public:
   Trainer(Model& model, Loss loss, Optimizer optimizer, Clip clip = {})
       : model_(model),
         loss_(loss, model.executor().backend(), model.plan().output().size()),
@@ -87,11 +94,11 @@ class Trainer
       return 0;
   }
   float step(const typename Model::Batch& images, const Labels& labels) { return step_on(images, labels); }
-  template <class Other>
-    requires(!std::is_convertible_v<const Other&, Labels>)
-  float step(const typename Model::Batch& images, const Other& labels) {
-    if constexpr (labels_fit<Other>())
-      return step_on(images, Labels(labels));
+  template <class Images, class Other>
+    requires(!converts<Images, Other>)
+  float step(const Images& images, const Other& labels) {
+    if constexpr (fits<Images>() && labels_fit<Other>())
+      return step_on(view(images), Labels(labels));
     else
       return 0;
   }
@@ -105,6 +112,14 @@ class Trainer
   }
   float accumulate(const typename Model::Batch& images, const Labels& labels) {
     return accumulate_on(images, labels);
+  }
+  template <class Images, class Other>
+    requires(!converts<Images, Other>)
+  float accumulate(const Images& images, const Other& labels) {
+    if constexpr (fits<Images>() && labels_fit<Other>())
+      return accumulate_on(view(images), Labels(labels));
+    else
+      return 0;
   }
 
   /// Loss and accuracy over all batches of a loader (or any range of them), dropout off; parameters don't
@@ -349,7 +364,9 @@ class Trainer
         text("step ", steps_ + 1, ": the loss is ", std::isnan(loss) ? "nan" : "infinite", "; ");
     refuse_pixels(images, what);
     const int s = model_.executor().template first_not_finite<trained>(n);
-    if (s < 0) throw NumericError(text(what, "all layers' outputs are finite, but too far apart"));
+    if (s < 0)
+      throw NumericError(text(what, "all layers' outputs are finite, but ",
+                              of_classes ? "too far apart" : "not what the loss makes of them"));
     const int layer = model_.plan().stage[std::size_t(s)].anchor;
     throw NumericError(text(what, "the first output that is not finite is that of layer ", layer, " (",
                             nn::layer_paths<typename Model::Net>[std::size_t(layer)].text,
