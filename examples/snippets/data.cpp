@@ -10,7 +10,7 @@ using namespace kern;
 struct RandomInvert {
   void operator()(data::Image& image, const data::TransformDraw& draw) const {
     if (image.bytes) throw ArgumentError("RandomInvert: expected a ToTensor before it");
-    if (random::uniform(draw.block()[0]) < 0.5f)
+    if (rng::uniform(draw.block()[0]) < 0.5f)
       for (std::size_t i = 0; i < image.size(); ++i) image.values[i] = 1 - image.values[i];
   }
 };

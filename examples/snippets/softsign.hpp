@@ -22,7 +22,7 @@ struct SoftsignOp {
     }
   };
   template <class V>
-  KERN_HOST_DEVICE Bound<V> bind(Place, Draw) const {
+  KERN_HOST_DEVICE Bound<V> bind(ops::Place, ops::Draw) const {
     return {};
   }
 };

@@ -69,7 +69,7 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   std::printf("device: %s", device_text.c_str());
   if constexpr (std::is_same_v<Device, Host>)
     std::printf(", %d thread%s, %d-bit vectors", model.threads(), model.threads() == 1 ? "" : "s",
-                8 * register_bytes);
+                8 * simd::register_bytes);
   std::printf("\n");
   if (o.explain) {
     if constexpr (std::is_same_v<Device, Host>)

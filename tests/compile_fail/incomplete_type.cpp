@@ -20,17 +20,17 @@ struct complaint<void> {
 };
 
 template <int Given>
-struct Fault {
+struct ShapeFault {
   using type = linear_in_features_mismatch<at_layer<7>, expects<4608>, gets<Given>>;
 };
 template <>
-struct Fault<4608> {
+struct ShapeFault<4608> {
   using type = void;
 };
 
 template <int Given>
 struct Checked {
-  static_assert(sizeof(typename complaint<typename Fault<Given>::type>::type));
+  static_assert(sizeof(typename complaint<typename ShapeFault<Given>::type>::type));
 };
 template <int Given>
 struct Model : Checked<Given> {};

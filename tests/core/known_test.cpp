@@ -10,20 +10,20 @@ struct Box {
   constexpr int volume() const { return width * height * depth; }
   friend constexpr bool operator==(const Box&, const Box&) = default;
 };
-using Fixed = Known<Box{2, 3, 4}>;
-using Part = Known<Box{2, dyn, 4}>;
-using Open = Known<all_dyn<Box>()>;
+using Fixed = stage::Known<Box{2, 3, 4}>;
+using Part = stage::Known<Box{2, dyn, 4}>;
+using Open = stage::Known<stage::all_dyn<Box>()>;
 }  // namespace
 
 TEST_CASE("all_known looks at every field") {
-  static_assert(all_known(Box{1, 2, 3}));
-  static_assert(all_known(Box{0, 0, 0}));
-  static_assert(!(all_known(Box{dyn, 2, 3})));
-  static_assert(!(all_known(Box{1, dyn, 3})));
-  static_assert(!(all_known(Box{1, 2, dyn})));
+  static_assert(stage::all_known(Box{1, 2, 3}));
+  static_assert(stage::all_known(Box{0, 0, 0}));
+  static_assert(!(stage::all_known(Box{dyn, 2, 3})));
+  static_assert(!(stage::all_known(Box{1, dyn, 3})));
+  static_assert(!(stage::all_known(Box{1, 2, dyn})));
 }
 
-TEST_CASE("all_dyn knows nothing") { static_assert(all_dyn<Box>() == Box{dyn, dyn, dyn}); }
+TEST_CASE("all_dyn knows nothing") { static_assert(stage::all_dyn<Box>() == Box{dyn, dyn, dyn}); }
 
 TEST_CASE("a fully known value is its type, whatever the run time says") {
   static_assert(Fixed{}.get() == Box{2, 3, 4});

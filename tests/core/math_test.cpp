@@ -32,7 +32,7 @@ std::int64_t worst(F f, G exact, float limit, std::int32_t step) {
     const auto b = std::int32_t(bits);
     std::memcpy(&x, &b, sizeof x);
     for (const float at : {x, -x})
-      most = std::max(most, apart(float(f(splat(at))[0]), float(exact(double(at)))));
+      most = std::max(most, apart(float(f(simd::splat(at))[0]), float(exact(double(at)))));
   }
   return most;
 }
@@ -42,11 +42,11 @@ void check_special(F f, float (*exact)(float)) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   for (const float x : {inf, -inf, 0.0f, -0.0f, 200.0f, -200.0f}) {
     CAPTURE(x);
-    const float y = f(splat(x))[0];
+    const float y = f(simd::splat(x))[0];
     CHECK(y == exact(x));
     CHECK(std::signbit(y) == std::signbit(exact(x)));
   }
-  CHECK(std::isnan(float(f(splat(std::numeric_limits<float>::quiet_NaN()))[0])));
+  CHECK(std::isnan(float(f(simd::splat(std::numeric_limits<float>::quiet_NaN()))[0])));
 }
 
 }  // namespace
@@ -54,18 +54,18 @@ void check_special(F f, float (*exact)(float)) {
 // The functions are called with the last bits of a float in play: 1000th of them all.
 TEST_CASE("a register's functions are the standard library's within two units in the last place") {
   constexpr std::int32_t step = 1013;
-  CHECK(worst([](vec<float> x) { return math::exp(x); }, [](double x) { return std::exp(x); }, 110, step) <=
-        2);
-  CHECK(worst([](vec<float> x) { return math::tanh(x); }, [](double x) { return std::tanh(x); }, 20, step) <=
-        2);
-  CHECK(worst([](vec<float> x) { return math::erf(x); }, [](double x) { return std::erf(x); }, 10, step) <=
-        2);
+  CHECK(worst([](simd::vec<float> x) { return math::exp(x); }, [](double x) { return std::exp(x); }, 110,
+              step) <= 2);
+  CHECK(worst([](simd::vec<float> x) { return math::tanh(x); }, [](double x) { return std::tanh(x); }, 20,
+              step) <= 2);
+  CHECK(worst([](simd::vec<float> x) { return math::erf(x); }, [](double x) { return std::erf(x); }, 10,
+              step) <= 2);
 }
 
 TEST_CASE("infinities, zeros and NaN") {
-  check_special([](vec<float> x) { return math::exp(x); }, [](float x) { return std::exp(x); });
-  check_special([](vec<float> x) { return math::tanh(x); }, [](float x) { return std::tanh(x); });
-  check_special([](vec<float> x) { return math::erf(x); }, [](float x) { return std::erf(x); });
+  check_special([](simd::vec<float> x) { return math::exp(x); }, [](float x) { return std::exp(x); });
+  check_special([](simd::vec<float> x) { return math::tanh(x); }, [](float x) { return std::tanh(x); });
+  check_special([](simd::vec<float> x) { return math::erf(x); }, [](float x) { return std::erf(x); });
 }
 
 TEST_CASE_TEMPLATE("numbers, and every lane of a register of doubles, are the standard library's", T, float,
@@ -73,9 +73,9 @@ TEST_CASE_TEMPLATE("numbers, and every lane of a register of doubles, are the st
   CHECK(math::exp(T(0.3)) == std::exp(T(0.3)));
   CHECK(math::tanh(T(-2)) == std::tanh(T(-2)));
   CHECK(math::erf(T(1.5)) == std::erf(T(1.5)));
-  vec<double> x{};
-  for (int i = 0; i < lanes<double>; ++i) x[i] = 0.7 * i - 1;
-  for (int i = 0; i < lanes<double>; ++i) {
+  simd::vec<double> x{};
+  for (int i = 0; i < simd::lanes<double>; ++i) x[i] = 0.7 * i - 1;
+  for (int i = 0; i < simd::lanes<double>; ++i) {
     CHECK(double(math::exp(x)[i]) == std::exp(double(x[i])));
     CHECK(double(math::tanh(x)[i]) == std::tanh(double(x[i])));
     CHECK(double(math::erf(x)[i]) == std::erf(double(x[i])));
@@ -85,7 +85,8 @@ TEST_CASE_TEMPLATE("numbers, and every lane of a register of doubles, are the st
 TEST_CASE("exp(x) - 1 near 0 and far from it") {
   for (const float x : {1e-7f, -1e-4f, -0.3f, -5.0f, -80.0f, 20.0f}) {
     CAPTURE(x);
-    CHECK(apart(float(math::expm1(splat(x))[0]), std::expm1(x)) <= 4);  // a product of two that are off by 2
+    CHECK(apart(float(math::expm1(simd::splat(x))[0]), std::expm1(x)) <=
+          4);  // a product of two that are off by 2
     CHECK(math::expm1(double(x)) == std::expm1(double(x)));
   }
 }
@@ -93,6 +94,6 @@ TEST_CASE("exp(x) - 1 near 0 and far from it") {
 TEST_CASE("the logistic function, far out, too") {
   CHECK(math::sigmoid(0.0) == 0.5);
   CHECK(math::sigmoid(2.0) == doctest::Approx(0.8807970779778823));  // 1 / (1 + e^-2)
-  CHECK(float(math::sigmoid(splat(-300.0f))[0]) == 0.0f);
-  CHECK(float(math::sigmoid(splat(300.0f))[0]) == 1.0f);
+  CHECK(float(math::sigmoid(simd::splat(-300.0f))[0]) == 0.0f);
+  CHECK(float(math::sigmoid(simd::splat(300.0f))[0]) == 1.0f);
 }

@@ -24,7 +24,7 @@ for column, (good, bad) in LIMITS.items():
 assert complaints({"k": ROW}, {"k": {**ROW, "fma": 90.0, "sectors": 1, "launches": 1}}) == []
 assert complaints({}, {"k": ROW}) == ["net 1 k: 2 launches, the table has none"]
 assert complaints({"k": ROW}, {}) == ["net 1 k: in the table with 2 launches, now there are none"]
-assert counters.short_name("void kern::gpu::convolve<float, (int)1, kern::Known<...>>(T4, int)") == "convolve"
+assert counters.short_name("void kern::gpu::convolve<float, (int)1, kern::stage::Known<...>>(T4, int)") == "convolve"
 assert counters.short_name("kern::gpu::add_parts(int)") == "add_parts"
 with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder) / "table.txt"

@@ -182,8 +182,9 @@ TEST_CASE("a linear layer's sum in two parts") {
 }
 
 TEST_CASE("memory for the parts of a sum is enough for every smaller batch") {
-  for (const Dense d : {Dense{384, 64, 64}, Dense{4608, 128, 128}, Dense{6144, 8, 8}, Dense{100, 10, 12},
-                        Dense{100'000, 1000, 1000}, Dense{500, 70'000, 70'000}}) {
+  for (const stage::Dense d :
+       {stage::Dense{384, 64, 64}, stage::Dense{4608, 128, 128}, stage::Dense{6144, 8, 8},
+        stage::Dense{100, 10, 12}, stage::Dense{100'000, 1000, 1000}, stage::Dense{500, 70'000, 70'000}}) {
     std::size_t needed = 0, missing = 0;
     for (int n = 1; n < 20'000; ++n) {
       const int parts = gpu::parts_of_sum(d, n);

@@ -401,7 +401,7 @@ TEST_CASE("a transform that crops gives batches of its own shape, from bytes and
 TEST_CASE("random transforms: the same for any batch size, another time each epoch") {
   struct Flip {
     void operator()(Image& image, const TransformDraw& draw) const {
-      if (random::uniform(draw.block()[0]) < 0.5f) std::swap(image.values[0], image.values[1]);
+      if (rng::uniform(draw.block()[0]) < 0.5f) std::swap(image.values[0], image.values[1]);
     }
   };
   using Flipped = data::Compose<ToTensor, Flip>;

@@ -91,7 +91,7 @@ namespace {
 struct Noise {
   void operator()(Image& image, const TransformDraw& draw) const {
     for (std::size_t i = 0; i < image.size(); ++i)
-      image.values[i] += random::uniform(draw.block(std::uint32_t(i / 4))[i % 4]);
+      image.values[i] += rng::uniform(draw.block(std::uint32_t(i / 4))[i % 4]);
   }
 };
 }  // namespace
@@ -115,6 +115,6 @@ TEST_CASE("random transforms: numbers of their own for seed, epoch, sample and p
   CHECK(a != inner);
   CHECK(second != inner);
   // By the formula: place 2 of the Compose, group 0.
-  const auto block = random::draw(Seed{5}, random::Stream::transform, 2, 2, 0, 9);
-  CHECK(a[1] == random::uniform(block[1]));
+  const auto block = rng::draw(Seed{5}, rng::Stream::transform, 2, 2, 0, 9);
+  CHECK(a[1] == rng::uniform(block[1]));
 }

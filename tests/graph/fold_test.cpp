@@ -44,7 +44,7 @@ namespace {
 template <class Net, class In>
 constexpr auto& plan_of = graph::plan<Net, In, host::Backend<float>>;
 template <class Net, class In>
-Fault fault_of() {
+ShapeFault fault_of() {
   return graph::make_plan<Net>(In::dims, graph::layout_of<host::Backend<float>>).fault;
 }
 }  // namespace
@@ -133,11 +133,11 @@ TEST_CASE("convolutions in groups are stages of their own; norms are folded into
   CHECK(e.find("stage 1: depthwise convolution") != std::string::npos);
   CHECK(e.find("stage 3: grouped convolution") != std::string::npos);
   CHECK(e.find("3 is folded into the weights of dw") != std::string::npos);
-  const Fault f = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Groups{4}>>, Input<4, 8, 8>>();
+  const ShapeFault f = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Groups{4}>>, Input<4, 8, 8>>();
   CHECK(f.kind == Mismatch::conv_groups);
   CHECK(f.expects == 6);
   CHECK(f.gets == 4);
-  const Fault large = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Dilation{4}>>, Input<4, 8, 9>>();
+  const ShapeFault large = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Dilation{4}>>, Input<4, 8, 9>>();
   CHECK(large.kind == Mismatch::window_larger_than_input);
   CHECK(large.expects == 8);
   CHECK(large.gets == 9);
@@ -175,7 +175,7 @@ TEST_CASE("a layer normalisation is a stage that takes the ops behind it along")
 }
 
 TEST_CASE("faults name the layer and both numbers") {
-  const Fault f = fault_of<Sequential<Flatten, Linear<784, 10>, Linear<12, 3>>, Image>();
+  const ShapeFault f = fault_of<Sequential<Flatten, Linear<784, 10>, Linear<12, 3>>, Image>();
   CHECK(f.kind == Mismatch::linear_in_features);
   CHECK(f.layer == 2);
   CHECK(f.expects == 10);
@@ -267,7 +267,7 @@ TEST_CASE("a branch with a linear layer runs behind the others") {
 namespace {
 struct ReadsSamples : host::Backend<float> {
   template <class Numbers>
-  static constexpr bool reads_samples = std::is_same_v<Numbers, Contraction>;
+  static constexpr bool reads_samples = std::is_same_v<Numbers, stage::Contraction>;
 };
 template <class... Layers>
 constexpr bool read_as_they_come =
@@ -285,11 +285,11 @@ TEST_CASE("shapes of branches") {
   using Flat = Sequential<Concat<Flatten, Sequential<MaxPool2d<2>, Flatten>>>;
   CHECK(shape_after<Flat, Input<3, 4, 6>> == Dims{90, 1, 1, true});
   const auto fault = [](auto net) { return fault_of<decltype(net), Input<3, 4, 6>>(); };
-  const Fault rank = fault(Sequential<Concat<Flatten, Identity>>{});
+  const ShapeFault rank = fault(Sequential<Concat<Flatten, Identity>>{});
   CHECK(rank.kind == Mismatch::concat_shape);
   CHECK(rank.expects == 1);
   CHECK(rank.gets == 3);
-  const Fault width = fault(Sequential<Residual<Conv2d<3, 3, Size2{1, 2}>>>{});
+  const ShapeFault width = fault(Sequential<Residual<Conv2d<3, 3, Size2{1, 2}>>>{});
   CHECK(width.kind == Mismatch::residual_shape);
   CHECK(width.expects == 6);
   CHECK(width.gets == 5);

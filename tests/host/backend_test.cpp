@@ -12,7 +12,7 @@ TEST_CASE("chunks() covers the batch, each sample once, whatever the sizes") {
   for (int n : {0, 1, 4, 5, 64, 67}) {
     std::vector<std::atomic<int>> seen(std::size_t(n) + 1);
     std::atomic<bool> right{true};
-    backend.chunks(n, 4, [&](Slice s, int chunk) {
+    backend.chunks(n, 4, [&](stage::Slice s, int chunk) {
       if (s.first != 4 * chunk || s.count() < 1 || s.count() > 4 || s.worker < 0 || s.worker >= 3)
         right = false;
       for (int i = s.first; i < s.last; ++i) ++seen[std::size_t(i)];
@@ -30,7 +30,7 @@ TEST_CASE("apply() covers every element once, with and without states") {
   };
   host::Backend<double> backend(2);
   for (std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{16384}, std::size_t{50001}}) {
-    Buffer<double> w(n), g(n), v(n), u(n);
+    host::Buffer<double> w(n), g(n), v(n), u(n);
     double* const none = nullptr;
     for (std::size_t i = 0; i < n; ++i) g[i] = double(i), v[i] = 0.5;
     backend.apply(n, add, w.data(), g.data(), v.data(), u.data());

@@ -17,29 +17,29 @@ using test::Doubles;
 namespace {
 
 template <class T>
-Buffer<T> buffer(const Doubles& v) {
-  Buffer<T> b(v.size());
+host::Buffer<T> buffer(const Doubles& v) {
+  host::Buffer<T> b(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) b[i] = T(v[i]);
   return b;
 }
 
 /// The descriptor as the plan would store it for T: channels padded to registers.
 template <class T>
-constexpr Contraction stored(Contraction c) {
-  c.cols = round_up(c.co, lanes<T>);
-  if (c.ci > 4) c.ci = round_up(c.ci, lanes<T>);
+constexpr stage::Contraction stored(stage::Contraction c) {
+  c.cols = math::round_up(c.co, simd::lanes<T>);
+  if (c.ci > 4) c.ci = math::round_up(c.ci, simd::lanes<T>);
   return c;
 }
 
 constexpr int first = 3, count = 5;  // samples 3..7 of a batch
-constexpr Draw training{Seed{11}, 4, true};
+constexpr ops::Draw training{Seed{11}, 4, true};
 constexpr double untouched = -77;
 
 struct Data {
   Doubles x, w, bias, dy;
 };
 
-Data make_data(const Contraction& c, int ci, bool with_bias, double zeros = 0.4) {
+Data make_data(const stage::Contraction& c, int ci, bool with_bias, double zeros = 0.4) {
   test::Integers next(1);
   Data d{Doubles(std::size_t(count * c.in_size())), Doubles(std::size_t(c.weight_size())),
          Doubles(with_bias ? std::size_t(c.cols) : 0),
@@ -61,71 +61,72 @@ Data make_data(const Contraction& c, int ci, bool with_bias, double zeros = 0.4)
 
 template <class T>
 struct Result {
-  Buffer<T> y, dx, dw, db;
-  Buffer<WindowIndex> argmax;
+  host::Buffer<T> y, dx, dw, db;
+  host::Buffer<stage::WindowIndex> argmax;
 };
 
 /// Forward as one whole batch if `whole`, else in slices of two; backward in slices of two.
 template <bool DataGradient, class T, auto V, class Chain>
-Result<T> run(const Contraction& c, const Data& data, const Chain& chain, int threads, bool whole) {
+Result<T> run(const stage::Contraction& c, const Data& data, const Chain& chain, int threads, bool whole) {
   using B = host::Backend<T>;
-  const Known<V> d(c);
+  const stage::Known<V> d(c);
   B backend(threads);
   backend.reserve(B::scratch_size(c, count));
   const auto x = buffer<T>(data.x), w = buffer<T>(data.w), bias = buffer<T>(data.bias);
   auto dy = buffer<T>(data.dy);
-  Buffer<T> forward(B::forward_size(c)), backward(B::backward_size(c));
+  host::Buffer<T> forward(B::forward_size(c)), backward(B::backward_size(c));
   backend.prepare_forward(d, w.data(), forward.data());
   backend.prepare_backward(d, w.data(), backward.data());
-  const Weights<T> weights{w.data(), data.bias.empty() ? nullptr : bias.data(), forward.data(),
-                           backward.data()};
+  const stage::Weights<T> weights{w.data(), data.bias.empty() ? nullptr : bias.data(), forward.data(),
+                                  backward.data()};
   const std::size_t in = std::size_t(c.in_size()), out = std::size_t(c.out_size());
-  Result<T> r{Buffer<T>(count * out), Buffer<T>(count * in), Buffer<T>(std::size_t(c.weight_size())),
-              Buffer<T>(std::size_t(c.cols)), Buffer<WindowIndex>(count * out)};
+  Result<T> r{host::Buffer<T>(count * out), host::Buffer<T>(count * in),
+              host::Buffer<T>(std::size_t(c.weight_size())), host::Buffer<T>(std::size_t(c.cols)),
+              host::Buffer<stage::WindowIndex>(count * out)};
   std::fill_n(r.y.data(), r.y.size(), T(untouched));
   if (whole) {
-    backend.forward(Slice{first, first + count, Slice::whole}, d,
-                    ForwardPass<T>{x.data(), weights, r.y.data(), r.argmax.data()}, chain, training);
+    backend.forward(stage::Slice{first, first + count, stage::Slice::whole}, d,
+                    stage::ForwardPass<T>{x.data(), weights, r.y.data(), r.argmax.data()}, chain, training);
   } else {
-    backend.chunks(count, 2, [&](Slice s, int) {
+    backend.chunks(count, 2, [&](stage::Slice s, int) {
       const std::size_t at = std::size_t(s.first);
-      backend.forward(
-          Slice{first + s.first, first + s.last, s.worker}, d,
-          ForwardPass<T>{x.data() + at * in, weights, r.y.data() + at * out, r.argmax.data() + at * out},
-          chain, training);
+      backend.forward(stage::Slice{first + s.first, first + s.last, s.worker}, d,
+                      stage::ForwardPass<T>{x.data() + at * in, weights, r.y.data() + at * out,
+                                            r.argmax.data() + at * out},
+                      chain, training);
     });
   }
   const std::size_t stride = B::partial_size(c) + 64;
-  Buffer<T> partials(3 * stride);
-  backend.chunks(count, 2, [&](Slice s, int chunk) {
+  host::Buffer<T> partials(3 * stride);
+  backend.chunks(count, 2, [&](stage::Slice s, int chunk) {
     const std::size_t at = std::size_t(s.first);
     backend.template backward<DataGradient>(
-        Slice{first + s.first, first + s.last, s.worker}, d,
-        BackwardPass<T>{x.data() + at * in, weights, r.y.data() + at * out, r.argmax.data() + at * out,
-                        dy.data() + at * out, DataGradient ? r.dx.data() + at * in : nullptr,
-                        partials.data() + std::size_t(chunk) * stride, nullptr},
-        chain, NoBelow{}, training);
+        stage::Slice{first + s.first, first + s.last, s.worker}, d,
+        stage::BackwardPass<T>{x.data() + at * in, weights, r.y.data() + at * out, r.argmax.data() + at * out,
+                               dy.data() + at * out, DataGradient ? r.dx.data() + at * in : nullptr,
+                               partials.data() + std::size_t(chunk) * stride, nullptr},
+        chain, stage::NoBelow{}, training);
   });
   backend.gather(d, partials.data(), stride, 3, r.dw.data(), data.bias.empty() ? nullptr : r.db.data());
   return r;
 }
 
 template <class T>
-std::size_t differing(const Buffer<T>& a, const Buffer<T>& b) {
+std::size_t differing(const host::Buffer<T>& a, const host::Buffer<T>& b) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < a.size(); ++i) n += std::memcmp(&a[i], &b[i], sizeof(T)) != 0;
   return n;
 }
 template <class T>
-std::size_t differing(const Buffer<T>& a, const Doubles& b) {
+std::size_t differing(const host::Buffer<T>& a, const Doubles& b) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < a.size(); ++i) n += !(double(a[i]) == b[i]);
   return n;
 }
 
-template <class T, Contraction C, class Chain>
+template <class T, stage::Contraction C, class Chain>
 void check(const Chain& chain, bool with_bias) {
-  constexpr Contraction c = stored<T>(C);
+  constexpr stage::Contraction c = stored<T>(C);
   CAPTURE(sizeof(T));
   CAPTURE(c.h);
   CAPTURE(c.w);
@@ -170,11 +171,11 @@ void check(const Chain& chain, bool with_bias) {
 }
 
 /// The bits do not depend on what the compiler knows, nor on threads; data that rounds.
-template <class T, Contraction C, class Chain>
+template <class T, stage::Contraction C, class Chain>
 void check_bits(const Chain& chain) {
-  constexpr Contraction c = stored<T>(C);
-  constexpr Contraction only_pool = [] {
-    Contraction few = all_dyn<Contraction>();
+  constexpr stage::Contraction c = stored<T>(C);
+  constexpr stage::Contraction only_pool = [] {
+    stage::Contraction few = stage::all_dyn<stage::Contraction>();
     few.pool_h = C.pool_h, few.pool_w = C.pool_w;
     return few;
   }();
@@ -189,12 +190,12 @@ void check_bits(const Chain& chain) {
     CHECK(differing(a.dw, b.dw) == 0);
     CHECK(differing(a.db, b.db) == 0);
   };
-  equal(run<true, T, all_dyn<Contraction>()>(c, data, chain, 1, true));
+  equal(run<true, T, stage::all_dyn<stage::Contraction>()>(c, data, chain, 1, true));
   equal(run<true, T, only_pool>(c, data, chain, 3, false));
   equal(run<true, T, c>(c, data, chain, 4, true));
 }
 
-template <Contraction C, class Chain = ops::Chain<>>
+template <stage::Contraction C, class Chain = ops::Chain<>>
 void check_both(const Chain& chain = {}, bool with_bias = true) {
   check<float, C>(chain, with_bias);
   check<double, C>(chain, with_bias);
@@ -208,41 +209,42 @@ constexpr auto drop_relu = ops::Chain<ops::Dropout, ops::Relu>::of({0.5, 9}, {})
 
 //                        h   w   ci kh kw co cols stride pool border
 TEST_CASE("kernels and channels") {
-  check_both<Contraction{6, 7, 1, 1, 1, 5, 0, 1, 1, 1, 1, 0, 0}>();
-  check_both<Contraction{9, 8, 3, 3, 3, 16, 0, 1, 1, 1, 1, 0, 0}>(relu);
-  check_both<Contraction{12, 12, 20, 5, 5, 40, 0, 1, 1, 1, 1, 2, 2}>(relu, false);
-  check_both<Contraction{7, 11, 32, 3, 5, 33, 0, 1, 1, 1, 1, 1, 2}>(relu_drop);
-  check_both<Contraction{28, 28, 1, 3, 3, 16, 0, 1, 1, 1, 1, 0, 0}>(relu);
-  check_both<Contraction{5, 4, 16, 5, 4, 10, 0, 1, 1, 1, 1, 0, 0}>(drop_relu);
+  check_both<stage::Contraction{6, 7, 1, 1, 1, 5, 0, 1, 1, 1, 1, 0, 0}>();
+  check_both<stage::Contraction{9, 8, 3, 3, 3, 16, 0, 1, 1, 1, 1, 0, 0}>(relu);
+  check_both<stage::Contraction{12, 12, 20, 5, 5, 40, 0, 1, 1, 1, 1, 2, 2}>(relu, false);
+  check_both<stage::Contraction{7, 11, 32, 3, 5, 33, 0, 1, 1, 1, 1, 1, 2}>(relu_drop);
+  check_both<stage::Contraction{28, 28, 1, 3, 3, 16, 0, 1, 1, 1, 1, 0, 0}>(relu);
+  check_both<stage::Contraction{5, 4, 16, 5, 4, 10, 0, 1, 1, 1, 1, 0, 0}>(drop_relu);
 }
 
 TEST_CASE("strides") {
-  check_both<Contraction{11, 12, 3, 3, 3, 8, 0, 2, 2, 1, 1, 0, 0}>(relu);
-  check_both<Contraction{11, 12, 16, 3, 2, 20, 0, 2, 1, 1, 1, 1, 0}>(relu_drop, false);
-  check_both<Contraction{9, 9, 17, 1, 1, 32, 0, 2, 2, 1, 1, 0, 0}>();
+  check_both<stage::Contraction{11, 12, 3, 3, 3, 8, 0, 2, 2, 1, 1, 0, 0}>(relu);
+  check_both<stage::Contraction{11, 12, 16, 3, 2, 20, 0, 2, 1, 1, 1, 1, 0}>(relu_drop, false);
+  check_both<stage::Contraction{9, 9, 17, 1, 1, 32, 0, 2, 2, 1, 1, 0, 0}>();
 }
 
 TEST_CASE("pools") {
-  check_both<Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
-  check_both<Contraction{20, 20, 3, 5, 5, 32, 0, 1, 1, 2, 2, 2, 2}>(ops::Chain<>{});
-  check_both<Contraction{13, 15, 8, 3, 3, 12, 0, 1, 1, 3, 3, 0, 0}>(relu,
-                                                                    false);  // rows and columns left over
-  check_both<Contraction{12, 9, 1, 3, 3, 6, 0, 1, 1, 2, 3, 1, 1}>(relu);
-  check_both<Contraction{14, 15, 20, 5, 5, 18, 0, 2, 1, 2, 2, 0, 0}>(drop_relu);
-  check_both<Contraction{6, 6, 16, 3, 3, 16, 0, 1, 1, 4, 4, 0, 0}>(relu);  // the whole plane
+  check_both<stage::Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
+  check_both<stage::Contraction{20, 20, 3, 5, 5, 32, 0, 1, 1, 2, 2, 2, 2}>(ops::Chain<>{});
+  check_both<stage::Contraction{13, 15, 8, 3, 3, 12, 0, 1, 1, 3, 3, 0, 0}>(
+      relu,
+      false);  // rows and columns left over
+  check_both<stage::Contraction{12, 9, 1, 3, 3, 6, 0, 1, 1, 2, 3, 1, 1}>(relu);
+  check_both<stage::Contraction{14, 15, 20, 5, 5, 18, 0, 2, 1, 2, 2, 0, 0}>(drop_relu);
+  check_both<stage::Contraction{6, 6, 16, 3, 3, 16, 0, 1, 1, 4, 4, 0, 0}>(relu);  // the whole plane
 }
 
 TEST_CASE("the same bits for sizes known or not, and for any number of threads") {
-  check_bits<float, Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
-  check_bits<double, Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
-  check_bits<float, Contraction{12, 12, 32, 5, 5, 20, 0, 1, 1, 1, 1, 1, 1}>(relu);
-  check_bits<double, Contraction{12, 13, 3, 5, 3, 20, 0, 2, 1, 1, 1, 1, 1}>(drop_relu);
-  check_bits<float, Contraction{20, 20, 32, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
-  check_bits<float, Contraction{20, 20, 3, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
+  check_bits<float, stage::Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
+  check_bits<double, stage::Contraction{26, 26, 16, 3, 3, 32, 0, 1, 1, 2, 2, 0, 0}>(relu_drop);
+  check_bits<float, stage::Contraction{12, 12, 32, 5, 5, 20, 0, 1, 1, 1, 1, 1, 1}>(relu);
+  check_bits<double, stage::Contraction{12, 13, 3, 5, 3, 20, 0, 2, 1, 1, 1, 1, 1}>(drop_relu);
+  check_bits<float, stage::Contraction{20, 20, 32, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
+  check_bits<float, stage::Contraction{20, 20, 3, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
 }
 
 TEST_CASE("NaN goes through a pool") {
-  constexpr Contraction c = stored<float>({6, 6, 1, 1, 1, 1, 0, 1, 1, 2, 2, 0, 0});
+  constexpr stage::Contraction c = stored<float>({6, 6, 1, 1, 1, 1, 0, 1, 1, 2, 2, 0, 0});
   Data data = make_data(c, 1, false);
   data.w[0] = 1;
   data.x[8] = std::numeric_limits<double>::quiet_NaN();  // row 1, column 2: window (0, 1), index 2

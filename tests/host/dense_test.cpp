@@ -15,25 +15,25 @@ using test::Doubles;
 namespace {
 
 constexpr int first = 0;  // a dense stage takes the batch whole
-constexpr Draw training{Seed{11}, 4, true};
+constexpr ops::Draw training{Seed{11}, 4, true};
 
 template <class T>
-Buffer<T> buffer(const Doubles& v) {
-  Buffer<T> b(v.size());
+host::Buffer<T> buffer(const Doubles& v) {
+  host::Buffer<T> b(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) b[i] = T(v[i]);
   return b;
 }
 
 template <class T>
 struct Result {
-  Buffer<T> y, dx, dw, db;
+  host::Buffer<T> y, dx, dw, db;
 };
 
 struct Data {
   Doubles x, w, bias, dy;
 };
 
-Data make_data(const Dense& d, int n, bool with_bias, double scale = 1) {
+Data make_data(const stage::Dense& d, int n, bool with_bias, double scale = 1) {
   test::Integers next(2);
   Data r{Doubles(std::size_t(n * d.k)), Doubles(std::size_t(d.weight_size())),
          Doubles(with_bias ? std::size_t(d.cols) : 0), Doubles(std::size_t(n * d.cols))};
@@ -47,38 +47,39 @@ Data make_data(const Dense& d, int n, bool with_bias, double scale = 1) {
 }
 
 template <bool DataGradient, class T, auto V, class Chain>
-Result<T> run(const Dense& c, int n, const Data& data, const Chain& chain, int threads) {
+Result<T> run(const stage::Dense& c, int n, const Data& data, const Chain& chain, int threads) {
   using B = host::Backend<T>;
-  const Known<V> d(c);
+  const stage::Known<V> d(c);
   B backend(threads);
   backend.reserve(B::scratch_size(c, n));
   const auto x = buffer<T>(data.x), w = buffer<T>(data.w), bias = buffer<T>(data.bias);
   auto dy = buffer<T>(data.dy);
-  Buffer<T> forward(B::forward_size(c)), backward(B::backward_size(c));
+  host::Buffer<T> forward(B::forward_size(c)), backward(B::backward_size(c));
   backend.prepare_forward(d, w.data(), forward.data());
   backend.prepare_backward(d, w.data(), backward.data());
-  const Weights<T> weights{w.data(), data.bias.empty() ? nullptr : bias.data(), forward.data(),
-                           backward.data()};
-  Result<T> r{Buffer<T>(std::size_t(n * c.cols)), Buffer<T>(std::size_t(n * c.k)),
-              Buffer<T>(std::size_t(c.weight_size())), Buffer<T>(std::size_t(c.cols))};
-  const Slice whole{first, first + n, Slice::whole};
-  backend.forward(whole, d, ForwardPass<T>{x.data(), weights, r.y.data(), nullptr}, chain, training);
+  const stage::Weights<T> weights{w.data(), data.bias.empty() ? nullptr : bias.data(), forward.data(),
+                                  backward.data()};
+  Result<T> r{host::Buffer<T>(std::size_t(n * c.cols)), host::Buffer<T>(std::size_t(n * c.k)),
+              host::Buffer<T>(std::size_t(c.weight_size())), host::Buffer<T>(std::size_t(c.cols))};
+  const stage::Slice whole{first, first + n, stage::Slice::whole};
+  backend.forward(whole, d, stage::ForwardPass<T>{x.data(), weights, r.y.data(), nullptr}, chain, training);
   backend.template backward<DataGradient>(
       whole, d,
-      BackwardPass<T>{x.data(), weights, r.y.data(), nullptr, dy.data(), DataGradient ? r.dx.data() : nullptr,
-                      r.dw.data(), data.bias.empty() ? nullptr : r.db.data()},
-      chain, NoBelow{}, training);
+      stage::BackwardPass<T>{x.data(), weights, r.y.data(), nullptr, dy.data(),
+                             DataGradient ? r.dx.data() : nullptr, r.dw.data(),
+                             data.bias.empty() ? nullptr : r.db.data()},
+      chain, stage::NoBelow{}, training);
   return r;
 }
 
 template <class T>
-std::size_t differing(const Buffer<T>& a, const Buffer<T>& b) {
+std::size_t differing(const host::Buffer<T>& a, const host::Buffer<T>& b) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < a.size(); ++i) n += std::memcmp(&a[i], &b[i], sizeof(T)) != 0;
   return n;
 }
 template <class T>
-std::size_t differing(const Buffer<T>& a, const Doubles& b) {
+std::size_t differing(const host::Buffer<T>& a, const Doubles& b) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < a.size(); ++i) n += !(double(a[i]) == b[i]);
   return n;
@@ -86,19 +87,19 @@ std::size_t differing(const Buffer<T>& a, const Doubles& b) {
 
 template <class T, class Chain>
 void check(int k, int co, int n, const Chain& chain, bool with_bias) {
-  const Dense c{k, co, round_up(co, lanes<T>)};
+  const stage::Dense c{k, co, math::round_up(co, simd::lanes<T>)};
   CAPTURE(sizeof(T));
   CAPTURE(k);
   CAPTURE(co);
   CAPTURE(n);
   const Data data = make_data(c, n, with_bias);
   const auto expected = test::dense(c, first, n, data.x, data.w, data.bias, data.dy, chain, training);
-  const auto r = run<true, T, all_dyn<Dense>()>(c, n, data, chain, 1);
+  const auto r = run<true, T, stage::all_dyn<stage::Dense>()>(c, n, data, chain, 1);
   CHECK(differing(r.y, expected.y) == 0);
   CHECK(differing(r.dx, expected.dx) == 0);
   CHECK(differing(r.dw, expected.dw) == 0);
   if (with_bias) CHECK(differing(r.db, expected.db) == 0);
-  CHECK(differing(run<false, T, all_dyn<Dense>()>(c, n, data, chain, 1).dw, r.dw) == 0);
+  CHECK(differing(run<false, T, stage::all_dyn<stage::Dense>()>(c, n, data, chain, 1).dw, r.dw) == 0);
 }
 
 constexpr auto relu_drop = ops::Chain<ops::Relu, ops::Dropout>::of({}, {0.5, 2});
@@ -116,11 +117,11 @@ TEST_CASE_TEMPLATE("sizes and batches", T, float, double) {
 }
 
 TEST_CASE_TEMPLATE("the same bits for sizes known or not, and for any number of threads", T, float, double) {
-  constexpr Dense c{400, 130, round_up(130, lanes<T>)};
+  constexpr stage::Dense c{400, 130, math::round_up(130, simd::lanes<T>)};
   for (int n : {1, 3, 70}) {
     const Data data = make_data(c, n, true, 0.1);
     const auto a = run<true, T, c>(c, n, data, relu_drop, 1);
-    const auto b = run<true, T, all_dyn<Dense>()>(c, n, data, relu_drop, 3);
+    const auto b = run<true, T, stage::all_dyn<stage::Dense>()>(c, n, data, relu_drop, 3);
     CHECK(differing(a.y, b.y) == 0);
     CHECK(differing(a.dx, b.dx) == 0);
     CHECK(differing(a.dw, b.dw) == 0);
@@ -129,7 +130,7 @@ TEST_CASE_TEMPLATE("the same bits for sizes known or not, and for any number of 
 }
 
 TEST_CASE_TEMPLATE("a sample's output does not depend on its batch", T, float, double) {
-  constexpr Dense c{400, 130, round_up(130, lanes<T>)};
+  constexpr stage::Dense c{400, 130, math::round_up(130, simd::lanes<T>)};
   const Data data = make_data(c, 70, true, 0.1);
   const auto all = run<false, T, c>(c, 70, data, ops::Chain<ops::Relu>{}, 1);
   for (int n : {1, 2, 3, 5, 9}) {

@@ -16,57 +16,60 @@ using test::Doubles;
 namespace {
 
 constexpr int first = 3, count = 5;  // samples 3..7 of a batch
-constexpr Draw training{Seed{11}, 4, true};
+constexpr ops::Draw training{Seed{11}, 4, true};
 constexpr double untouched = -77;
 
 template <class T>
 struct Result {
-  Buffer<T> y, dx;
-  Buffer<WindowIndex> argmax;
+  host::Buffer<T> y, dx;
+  host::Buffer<stage::WindowIndex> argmax;
 };
 
 template <class T, auto V, class Chain>
-Result<T> run(const Window& c, const Doubles& x64, const Doubles& dy64, const Chain& chain, int threads,
-              bool whole) {
-  const Known<V> d(c);
+Result<T> run(const stage::Window& c, const Doubles& x64, const Doubles& dy64, const Chain& chain,
+              int threads, bool whole) {
+  const stage::Known<V> d(c);
   host::Backend<T> backend(threads);
   backend.reserve(host::Backend<T>::scratch_size(c, count));
   const std::size_t in = std::size_t(c.in_size()), out = std::size_t(c.out_size());
-  Buffer<T> x(count * in), dy(count * out);
+  host::Buffer<T> x(count * in), dy(count * out);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(x64[i]);
   for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = T(dy64[i]);
-  Result<T> r{Buffer<T>(count * out), Buffer<T>(count * in), Buffer<WindowIndex>(count * out)};
+  Result<T> r{host::Buffer<T>(count * out), host::Buffer<T>(count * in),
+              host::Buffer<stage::WindowIndex>(count * out)};
   std::fill_n(r.y.data(), r.y.size(), T(untouched));
   std::fill_n(r.dx.data(), r.dx.size(), T(untouched));
-  WindowIndex* const argmax = c.pooling == pool_max ? r.argmax.data() : nullptr;
-  const auto both = [&](Slice s) {
+  stage::WindowIndex* const argmax = c.pooling == stage::pool_max ? r.argmax.data() : nullptr;
+  const auto both = [&](stage::Slice s) {
     const std::size_t at = std::size_t(std::max(0, s.first - first));
-    WindowIndex* const index = argmax ? argmax + at * out : nullptr;
-    backend.forward(s, d, ForwardPass<T>{x.data() + at * in, {}, r.y.data() + at * out, index}, chain,
+    stage::WindowIndex* const index = argmax ? argmax + at * out : nullptr;
+    backend.forward(s, d, stage::ForwardPass<T>{x.data() + at * in, {}, r.y.data() + at * out, index}, chain,
                     training);
     backend.template backward<true>(s, d,
-                                    BackwardPass<T>{x.data() + at * in,
-                                                    {},
-                                                    r.y.data() + at * out,
-                                                    index,
-                                                    dy.data() + at * out,
-                                                    r.dx.data() + at * in,
-                                                    nullptr,
-                                                    nullptr},
-                                    chain, NoBelow{}, training);
+                                    stage::BackwardPass<T>{x.data() + at * in,
+                                                           {},
+                                                           r.y.data() + at * out,
+                                                           index,
+                                                           dy.data() + at * out,
+                                                           r.dx.data() + at * in,
+                                                           nullptr,
+                                                           nullptr},
+                                    chain, stage::NoBelow{}, training);
   };
   if (whole)
-    both(Slice{first, first + count, Slice::whole});
+    both(stage::Slice{first, first + count, stage::Slice::whole});
   else
-    backend.chunks(count, 2, [&](Slice s, int) { both(Slice{first + s.first, first + s.last, s.worker}); });
+    backend.chunks(count, 2, [&](stage::Slice s, int) {
+      both(stage::Slice{first + s.first, first + s.last, s.worker});
+    });
   return r;
 }
 
-template <class T, Window W, class Chain>
+template <class T, stage::Window W, class Chain>
 void check(const Chain& chain) {
-  constexpr Window c = [] {
-    Window w = W;
-    w.cols = round_up(w.c, lanes<T>);
+  constexpr stage::Window c = [] {
+    stage::Window w = W;
+    w.cols = math::round_up(w.c, simd::lanes<T>);
     return w;
   }();
   CAPTURE(sizeof(T));
@@ -93,7 +96,8 @@ void check(const Chain& chain) {
         for (int o = 0; o < c.cols; ++o) {
           const auto e = std::size_t(s * c.out_size() + c.out_origin() + i * c.out_pitch() + j * c.cols + o);
           wrong_y += double(r.y[e]) != (inside ? expected.y[e] : untouched);
-          wrong_index += inside && o < c.c && c.pooling == pool_max && r.argmax[e] != expected.winner[e];
+          wrong_index +=
+              inside && o < c.c && c.pooling == stage::pool_max && r.argmax[e] != expected.winner[e];
         }
       }
   for (std::size_t i = 0; i < x.size(); ++i) wrong_dx += double(r.dx[i]) != expected.dx[i];
@@ -101,14 +105,14 @@ void check(const Chain& chain) {
   CHECK(wrong_index == 0);
   CHECK(wrong_dx == 0);
 
-  for (const auto& b :
-       {run<T, c>(c, x, dy, chain, 3, true), run<T, all_dyn<Window>()>(c, x, dy, chain, 2, true)}) {
+  for (const auto& b : {run<T, c>(c, x, dy, chain, 3, true),
+                        run<T, stage::all_dyn<stage::Window>()>(c, x, dy, chain, 2, true)}) {
     CHECK(std::memcmp(b.y.data(), r.y.data(), r.y.size() * sizeof(T)) == 0);
     CHECK(std::memcmp(b.dx.data(), r.dx.data(), r.dx.size() * sizeof(T)) == 0);
   }
 }
 
-template <Window W, class Chain>
+template <stage::Window W, class Chain>
 void check_both(const Chain& chain) {
   check<float, W>(chain);
   check<double, W>(chain);
@@ -121,25 +125,28 @@ constexpr auto relu_drop = ops::Chain<ops::Relu, ops::Dropout>::of({}, {0.5, 2})
 
 //                     h   w   c  cols kh kw stride pad border
 TEST_CASE("windows") {
-  check_both<Window{8, 9, 5, 0, 2, 2, 2, 2, 0, 0, 0, 0}>(none);
-  check_both<Window{9, 9, 20, 0, 3, 3, 1, 1, 1, 1, 0, 0}>(relu_drop);  // overlapping, padded
-  check_both<Window{9, 11, 16, 0, 3, 2, 2, 3, 1, 0, 2, 1}>(relu_drop);
-  check_both<Window{20, 1, 3, 0, 3, 1, 1, 1, 0, 0, 0, 0}>(none);
-  check_both<Window{7, 7, 4, 0, 7, 7, 7, 7, 3, 3, 0, 0}>(none);
+  check_both<stage::Window{8, 9, 5, 0, 2, 2, 2, 2, 0, 0, 0, 0}>(none);
+  check_both<stage::Window{9, 9, 20, 0, 3, 3, 1, 1, 1, 1, 0, 0}>(relu_drop);  // overlapping, padded
+  check_both<stage::Window{9, 11, 16, 0, 3, 2, 2, 3, 1, 0, 2, 1}>(relu_drop);
+  check_both<stage::Window{20, 1, 3, 0, 3, 1, 1, 1, 0, 0, 0, 0}>(none);
+  check_both<stage::Window{7, 7, 4, 0, 7, 7, 7, 7, 3, 3, 0, 0}>(none);
 }
 
 // Divisors are powers of two, so that means are exact, too.
 TEST_CASE("means over windows") {
-  check_both<Window{8, 9, 5, 0, 2, 2, 2, 2, 0, 0, 0, 0, pool_mean}>(none);
-  check_both<Window{7, 9, 20, 0, 4, 2, 1, 2, 2, 1, 1, 2, pool_mean}>(relu_drop);  // overlapping, padded
-  check_both<Window{6, 9, 3, 0, 1, 2, 1, 1, 0, 0, 0, 0, pool_mean_inside}>(relu_drop);
-  check_both<Window{3, 3, 17, 0, 2, 2, 1, 1, 1, 1, 0, 0, pool_mean_inside}>(none);  // 1, 2 and 4 inside
-  check_both<Window{6, 12, 9, 0, 1, 1, 1, 1, 0, 0, 0, 1, pool_mean_inside, 4, 3}>(relu_drop);  // overlapping
-  check_both<Window{4, 4, 4, 0, 1, 1, 1, 1, 0, 0, 0, 0, pool_mean_inside, 1, 1}>(none);
+  check_both<stage::Window{8, 9, 5, 0, 2, 2, 2, 2, 0, 0, 0, 0, stage::pool_mean}>(none);
+  check_both<stage::Window{7, 9, 20, 0, 4, 2, 1, 2, 2, 1, 1, 2, stage::pool_mean}>(
+      relu_drop);  // overlapping, padded
+  check_both<stage::Window{6, 9, 3, 0, 1, 2, 1, 1, 0, 0, 0, 0, stage::pool_mean_inside}>(relu_drop);
+  check_both<stage::Window{3, 3, 17, 0, 2, 2, 1, 1, 1, 1, 0, 0, stage::pool_mean_inside}>(
+      none);  // 1, 2 and 4 inside
+  check_both<stage::Window{6, 12, 9, 0, 1, 1, 1, 1, 0, 0, 0, 1, stage::pool_mean_inside, 4, 3}>(
+      relu_drop);  // overlapping
+  check_both<stage::Window{4, 4, 4, 0, 1, 1, 1, 1, 0, 0, 0, 0, stage::pool_mean_inside, 1, 1}>(none);
 }
 
 TEST_CASE("NaN beats all, -inf is no padding") {
-  constexpr Window c{4, 4, 1, lanes<float>, 2, 2, 2, 2, 0, 0, 0, 0};
+  constexpr stage::Window c{4, 4, 1, simd::lanes<float>, 2, 2, 2, 2, 0, 0, 0, 0};
   Doubles x(std::size_t(count * c.in_size()), 0.0), dy(std::size_t(count * c.out_size()), 1.0);
   const auto pixel = [&](int i, int j) -> double& { return x[std::size_t((i * 4 + j) * c.cols)]; };
   pixel(0, 1) = std::numeric_limits<double>::quiet_NaN();

@@ -16,12 +16,12 @@ namespace {
 
 /// The largest error of a forward pass against double, in units of rounding of sum |x||w|; values uniform in
 /// [-1, 1) plus `offset`.
-template <Contraction C>
+template <stage::Contraction C>
 double worst_error(double offset) {
-  constexpr Contraction c = [] {
-    Contraction s = C;
-    s.cols = round_up(s.co, lanes<float>);
-    s.ci = round_up(s.ci, lanes<float>);
+  constexpr stage::Contraction c = [] {
+    stage::Contraction s = C;
+    s.cols = math::round_up(s.co, simd::lanes<float>);
+    s.ci = math::round_up(s.ci, simd::lanes<float>);
     return s;
   }();
   static_assert(host::uses_winograd<float>(c));
@@ -29,22 +29,21 @@ double worst_error(double offset) {
   using B = host::Backend<float>;
   B backend(1);
   backend.reserve(B::scratch_size(c, n));
-  Buffer<float> x(std::size_t(n * c.in_size())), w(std::size_t(c.weight_size())),
+  host::Buffer<float> x(std::size_t(n * c.in_size())), w(std::size_t(c.weight_size())),
       prepared(B::forward_size(c)), y(std::size_t(n * c.out_size()));
-  Buffer<WindowIndex> argmax(y.size());
+  host::Buffer<stage::WindowIndex> argmax(y.size());
   std::uint32_t i = 0;
   const auto next = [&] {
-    return float(offset) + 2 * random::uniform(random::draw(Seed{3}, random::Stream::tensor, 0, 0, i++)[0]) -
-           1;
+    return float(offset) + 2 * rng::uniform(rng::draw(Seed{3}, rng::Stream::tensor, 0, 0, i++)[0]) - 1;
   };
   for (std::size_t e = 0; e < x.size(); ++e) x[e] = next();
   for (std::size_t e = 0; e < w.size(); ++e) w[e] = int(e % std::size_t(c.cols)) < c.co ? next() : 0;
-  const Known<c> d;
+  const stage::Known<c> d;
   backend.prepare_forward(d, w.data(), prepared.data());
-  backend.forward(
-      Slice{0, n, 0}, d,
-      ForwardPass<float>{x.data(), {w.data(), nullptr, prepared.data(), nullptr}, y.data(), argmax.data()},
-      ops::Chain<>{}, Draw{});
+  backend.forward(stage::Slice{0, n, 0}, d,
+                  stage::ForwardPass<float>{
+                      x.data(), {w.data(), nullptr, prepared.data(), nullptr}, y.data(), argmax.data()},
+                  ops::Chain<>{}, ops::Draw{});
   double worst = 0;
   for (int s = 0; s < n; ++s)
     for (int p = 0; p < c.out_h() * c.out_w(); ++p)
@@ -77,14 +76,16 @@ double worst_error(double offset) {
 
 TEST_CASE("rounding stays within a few units of sum |x||w|") {
   //                              h   w   ci kh kw co cols stride pool border
-  const double small = std::max({worst_error<Contraction{10, 12, 16, 3, 3, 16, 0, 1, 1, 2, 2, 0, 0}>(0),
-                                 worst_error<Contraction{15, 9, 64, 3, 3, 20, 0, 1, 1, 2, 2, 0, 0}>(0),
-                                 worst_error<Contraction{10, 12, 16, 3, 3, 16, 0, 1, 1, 2, 2, 0, 0}>(1)});
+  const double small =
+      std::max({worst_error<stage::Contraction{10, 12, 16, 3, 3, 16, 0, 1, 1, 2, 2, 0, 0}>(0),
+                worst_error<stage::Contraction{15, 9, 64, 3, 3, 20, 0, 1, 1, 2, 2, 0, 0}>(0),
+                worst_error<stage::Contraction{10, 12, 16, 3, 3, 16, 0, 1, 1, 2, 2, 0, 0}>(1)});
   MESSAGE("3x3: " << small);
   CHECK(small < 4);
-  const double large = std::max({worst_error<Contraction{10, 12, 16, 5, 5, 16, 0, 1, 1, 2, 2, 0, 0}>(0),
-                                 worst_error<Contraction{15, 9, 64, 5, 5, 20, 0, 1, 1, 2, 2, 0, 0}>(0),
-                                 worst_error<Contraction{10, 12, 16, 5, 5, 16, 0, 1, 1, 2, 2, 0, 0}>(1)});
+  const double large =
+      std::max({worst_error<stage::Contraction{10, 12, 16, 5, 5, 16, 0, 1, 1, 2, 2, 0, 0}>(0),
+                worst_error<stage::Contraction{15, 9, 64, 5, 5, 20, 0, 1, 1, 2, 2, 0, 0}>(0),
+                worst_error<stage::Contraction{10, 12, 16, 5, 5, 16, 0, 1, 1, 2, 2, 0, 0}>(1)});
   MESSAGE("5x5: " << large);
   CHECK(large < 8);
 }

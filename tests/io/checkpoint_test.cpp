@@ -198,7 +198,7 @@ TEST_CASE("killed again and again, while it writes, too") {
   std::filesystem::remove(file);
   int killed = 0;
   for (int i = 0; i < 25; ++i) {
-    const auto random = random::draw(Seed{7}, random::Stream::tensor, 0, 0, std::uint32_t(i))[0];
+    const auto random = rng::draw(Seed{7}, rng::Stream::tensor, 0, 0, std::uint32_t(i))[0];
     killed += train(1 + i % 3, Time(random % (most.count() + 1))) == SIGKILL;
   }
   MESSAGE("killed ", killed, " times");

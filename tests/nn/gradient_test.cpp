@@ -25,7 +25,7 @@ void check_gradients(const char* name, int batch = 3) {
   fill(model);
   auto& e = model.executor();
   using Executor = std::remove_reference_t<decltype(e)>;
-  const Draw draw{Seed{11}, 5, true};
+  const ops::Draw draw{Seed{11}, 5, true};
   auto x = formula_array<double>(1, std::size_t(batch * model.plan().input.size()));
   const Dims out = model.plan().output();
   const auto g = formula_array<double>(2, std::size_t(batch * out.size()));
@@ -99,12 +99,12 @@ TEST_CASE("every layer's gradients") {
 TEST_CASE("a user's own layer: alone, and in the registers of a convolution") {
   check_gradients<Sequential<Softsign>, Input<3, 4, 5>>("Softsign");
   check_gradients<Sequential<Conv2d<2, 5, 3>, Softsign, MaxPool2d<2>>, Input<2, 7, 6>>("Conv2d, Softsign");
-  const auto one = SoftsignOp{}.bind<double>(Place{}, Draw{});
-  const auto many =
-      SoftsignOp{}.bind<vec<double>>(Place{}, Draw{});  // compiles in nvcc's pass for a device, too
+  const auto one = SoftsignOp{}.bind<double>(ops::Place{}, ops::Draw{});
+  const auto many = SoftsignOp{}.bind<simd::vec<double>>(
+      ops::Place{}, ops::Draw{});  // compiles in nvcc's pass for a device, too
   for (const double x : {-3.0, -0.25, 0.0, 2.0}) {
-    CHECK(many.forward(splat(x), 0)[1] == one.forward(x, 0));
-    CHECK(many.backward(splat(x), splat(0.5), 0)[1] == one.backward(x, 0.5, 0));
+    CHECK(many.forward(simd::splat(x), 0)[1] == one.forward(x, 0));
+    CHECK(many.backward(simd::splat(x), simd::splat(0.5), 0)[1] == one.backward(x, 0.5, 0));
   }
 }
 

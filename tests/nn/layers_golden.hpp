@@ -32,7 +32,7 @@ void check_layer_in(const char* name, int batch) {
   std::vector<T> y(dy.size()), trained(dy.size()), dx(x.size());
   model.read_output(e.infer(x.data(), batch), batch, y.data());
   check_close(c, "y", y, layer_roundings);
-  model.read_output(e.forward(x.data(), batch, Draw{Seed{0}, 0, true}), batch, trained.data());
+  model.read_output(e.forward(x.data(), batch, ops::Draw{Seed{0}, 0, true}), batch, trained.data());
   CHECK(trained == y);
 
   set_output_gradient(model, batch, dy);

@@ -31,7 +31,7 @@ std::vector<T> check_norms_in(const char* file, const char* name, int batch, int
   const auto dy = formula_array<T>(2, std::size_t(batch * model.plan().output().size()));
   std::vector<T> y(dy.size()), dx(x.size()), all;
 
-  model.read_output(e.forward(x.data(), batch, Draw{Seed{0}, 0, true}), batch, y.data());
+  model.read_output(e.forward(x.data(), batch, ops::Draw{Seed{0}, 0, true}), batch, y.data());
   check_norm_array(c, "y", y);
   set_output_gradient(model, batch, dy);
   e.template backward<Executor::stages, true>(batch);

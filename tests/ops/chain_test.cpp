@@ -28,7 +28,7 @@ struct Add {
     V backward(V dy, V, int) const { return dy; }
   };
   template <class V>
-  Bound<V> bind(Place, Draw) const {
+  Bound<V> bind(ops::Place, ops::Draw) const {
     return {by};
   }
 };
@@ -44,7 +44,7 @@ struct Scale {
     V backward(V dy, V, int) const { return dy * by; }
   };
   template <class V>
-  Bound<V> bind(Place, Draw) const {
+  Bound<V> bind(ops::Place, ops::Draw) const {
     return {by};
   }
 };
@@ -53,21 +53,21 @@ using chain_test::Add;
 using chain_test::Scale;
 
 TEST_CASE("an empty chain does nothing") {
-  const auto bound = Chain<>::of().bind<float>(Place{}, Draw{});
+  const auto bound = Chain<>::of().bind<float>(ops::Place{}, ops::Draw{});
   CHECK(bound.forward(3, 0) == 3);
   CHECK(bound.backward(3, 5, 0) == 3);
 }
 
 TEST_CASE("ops apply from left to right, and see the pixel") {
-  const auto a = Chain<Add, Scale>::of({1}, {10}).bind<float>(Place{}, Draw{});
+  const auto a = Chain<Add, Scale>::of({1}, {10}).bind<float>(ops::Place{}, ops::Draw{});
   CHECK(a.forward(2, 0) == 30);  // (2 + 1) * 10
   CHECK(a.forward(2, 5) == 35);
-  const auto b = Chain<Scale, Add>::of({10}, {1}).bind<float>(Place{}, Draw{});
+  const auto b = Chain<Scale, Add>::of({10}, {1}).bind<float>(ops::Place{}, ops::Draw{});
   CHECK(b.forward(2, 0) == 21);  // 2 * 10 + 1
 }
 
 TEST_CASE("derivatives multiply, from the last op to the first") {
-  const auto chain = Chain<Scale, ops::Relu>::of({10}, {}).bind<float>(Place{}, Draw{});
+  const auto chain = Chain<Scale, ops::Relu>::of({10}, {}).bind<float>(ops::Place{}, ops::Draw{});
   const float y = chain.forward(2, 0);
   CHECK(y == 20);
   CHECK(chain.backward(3, y, 0) == 30);
@@ -77,11 +77,11 @@ TEST_CASE("derivatives multiply, from the last op to the first") {
 }
 
 TEST_CASE("relu before dropout: the gradient is masked twice") {
-  const Draw draw{Seed{1}, 0, true};
+  const ops::Draw draw{Seed{1}, 0, true};
   const int channels = 64;
   int alive = 0, off = 0;
   for (int c = 0; c < channels; ++c) {
-    const Place place{0, c, channels};
+    const ops::Place place{0, c, channels};
     const auto chain = Chain<ops::Relu, ops::Dropout>::of({}, {0.5, 0}).bind<float>(place, draw);
     const float factor = ops::Dropout{0.5, 0}.bind<float>(place, draw).forward(1, 0);
     for (float x : {-1.0f, 3.0f}) {
@@ -108,12 +108,12 @@ TEST_CASE("a chain is monotone if all its ops are, and keeps what the least of t
 
 // d sigmoid(x) = s (1 - s), s = 1 / (1 + e^-x).
 TEST_CASE("an op that needs its output finds it behind dropout") {
-  const Draw draw{Seed{1}, 0, true};
+  const ops::Draw draw{Seed{1}, 0, true};
   const auto ops = Chain<ops::Sigmoid, ops::DropoutChannels, ops::Dropout>::of({}, {0.5, 1}, {0.25, 2});
   const double x = 0.7, s = 1 / (1 + std::exp(-x));
   int alive = 0;
   for (int c = 0; c < 64; ++c) {
-    const auto chain = ops.bind<double>(Place{0, c, 64}, draw);
+    const auto chain = ops.bind<double>(ops::Place{0, c, 64}, draw);
     const double y = chain.forward(x, 0), factor = y / s;
     CHECK(chain.backward(3, y, 0) == doctest::Approx(3 * factor * s * (1 - s)));
     alive += y != 0;
@@ -124,7 +124,7 @@ TEST_CASE("an op that needs its output finds it behind dropout") {
 
 TEST_CASE("from its input, any chain of ops goes back") {
   const auto chain =
-      Chain<ops::Silu, Scale, ops::Tanh, Add>::of({}, {2}, {}, {1}).bind<double>(Place{}, Draw{});
+      Chain<ops::Silu, Scale, ops::Tanh, Add>::of({}, {2}, {}, {1}).bind<double>(ops::Place{}, ops::Draw{});
   const auto f = [&](double x) { return chain.forward(x, 0); };
   for (const double x : {-2.0, 0.1, 0.9}) {
     const double h = 1e-6, numeric = (f(x + h) - f(x - h)) / (2 * h);
@@ -133,18 +133,18 @@ TEST_CASE("from its input, any chain of ops goes back") {
 }
 
 TEST_CASE("a chain on a register is the chain on each lane") {
-  const Draw draw{Seed{4}, 2, true};
-  const int channels = lanes<float>;
+  const ops::Draw draw{Seed{4}, 2, true};
+  const int channels = simd::lanes<float>;
   const auto chain = Chain<Add, ops::Relu, ops::Dropout>::of({-1}, {}, {0.5, 7});
-  const auto all = chain.bind<vec<float>>(Place{3, 0, channels}, draw);
-  vec<float> x{}, dy{};
+  const auto all = chain.bind<simd::vec<float>>(ops::Place{3, 0, channels}, draw);
+  simd::vec<float> x{}, dy{};
   for (int i = 0; i < channels; ++i) {
     x[i] = float(i % 4);
     dy[i] = float(i + 1);
   }
-  const vec<float> y = all.forward(x, 1), dx = all.backward(dy, y, 1);
+  const simd::vec<float> y = all.forward(x, 1), dx = all.backward(dy, y, 1);
   for (int i = 0; i < channels; ++i) {
-    const auto one = chain.bind<float>(Place{3, i, channels}, draw);
+    const auto one = chain.bind<float>(ops::Place{3, i, channels}, draw);
     CHECK(float(y[i]) == one.forward(x[i], 1));
     CHECK(float(dx[i]) == one.backward(dy[i], y[i], 1));
   }

@@ -12,16 +12,18 @@ using ops::Dropout;
 using ops::DropoutChannels;
 
 namespace {
-constexpr Draw training(std::uint64_t seed = 1, std::uint32_t step = 0) { return {Seed{seed}, step, true}; }
+constexpr ops::Draw training(std::uint64_t seed = 1, std::uint32_t step = 0) {
+  return {Seed{seed}, step, true};
+}
 
 // The factor of every element of (samples, pixels, channels), one scalar at a time.
 template <class T, class Op>
-std::vector<T> factors(const Op& op, Draw draw, int samples, int pixels, int channels) {
+std::vector<T> factors(const Op& op, ops::Draw draw, int samples, int pixels, int channels) {
   std::vector<T> m;
   for (int s = 0; s < samples; ++s)
     for (int p = 0; p < pixels; ++p)
       for (int c = 0; c < channels; ++c)
-        m.push_back(op.template bind<T>(Place{s, c, channels}, draw).forward(T(1), p));
+        m.push_back(op.template bind<T>(ops::Place{s, c, channels}, draw).forward(T(1), p));
   return m;
 }
 
@@ -73,9 +75,9 @@ TEST_CASE("forward and backward use the same mask") {
   for (int s = 0; s < 3; ++s)
     for (int c = 0; c < 40; ++c)
       for (int p = 0; p < 5; ++p) {
-        const auto each = Dropout{0.5, 3}.bind<float>(Place{s, c, 40}, training());
+        const auto each = Dropout{0.5, 3}.bind<float>(ops::Place{s, c, 40}, training());
         REQUIRE(each.forward(1, p) == each.backward(1, 7, p));
-        const auto channel = DropoutChannels{0.5, 3}.bind<float>(Place{s, c, 40}, training());
+        const auto channel = DropoutChannels{0.5, 3}.bind<float>(ops::Place{s, c, 40}, training());
         REQUIRE(channel.forward(1, p) == channel.backward(1, 7, p));
       }
 }
@@ -91,7 +93,7 @@ TEST_CASE("p = 0 keeps everything as it is, p = 1 nothing") {
 }
 
 TEST_CASE("outside training dropout does nothing") {
-  const Draw evaluating{Seed{1}, 0, false};
+  const ops::Draw evaluating{Seed{1}, 0, false};
   for (float f : factors<float>(Dropout{0.9, 0}, evaluating, 2, 9, 64)) REQUIRE(f == 1);
   for (float f : factors<float>(DropoutChannels{0.9, 0}, evaluating, 2, 9, 64)) REQUIRE(f == 1);
 }
@@ -115,17 +117,18 @@ TEST_CASE("channel dropout drops whole channels of a sample, each with probabili
 }
 
 TEST_CASE_TEMPLATE("a register of channels has the mask of each of its channels", T, float, double) {
-  const int channels = 4 * lanes<T>;
+  const int channels = 4 * simd::lanes<T>;
   for (int s = 0; s < 2; ++s)
-    for (int first = 0; first < channels; first += lanes<T>) {
+    for (int first = 0; first < channels; first += simd::lanes<T>) {
       CAPTURE(first);
-      const Place place{s, first, channels};
-      const auto each = Dropout{0.5, 2}.bind<vec<T>>(place, training());
-      const auto channel = DropoutChannels{0.5, 2}.bind<vec<T>>(place, training());
+      const ops::Place place{s, first, channels};
+      const auto each = Dropout{0.5, 2}.bind<simd::vec<T>>(place, training());
+      const auto channel = DropoutChannels{0.5, 2}.bind<simd::vec<T>>(place, training());
       for (int pixel = 0; pixel < 3; ++pixel) {
-        const vec<T> a = each.forward(splat(T(3)), pixel), b = channel.forward(splat(T(3)), pixel);
-        for (int i = 0; i < lanes<T>; ++i) {
-          const Place one{s, first + i, channels};
+        const simd::vec<T> a = each.forward(simd::splat(T(3)), pixel),
+                           b = channel.forward(simd::splat(T(3)), pixel);
+        for (int i = 0; i < simd::lanes<T>; ++i) {
+          const ops::Place one{s, first + i, channels};
           REQUIRE(T(a[i]) == Dropout{0.5, 2}.bind<T>(one, training()).forward(T(3), pixel));
           REQUIRE(T(b[i]) == DropoutChannels{0.5, 2}.bind<T>(one, training()).forward(T(3), pixel));
         }

@@ -9,7 +9,7 @@
 using namespace kern;
 
 TEST_CASE_TEMPLATE("relu is max(x, 0), and its derivative 1 where that is positive", T, float, double) {
-  const auto relu = ops::Relu{}.bind<T>(Place{}, Draw{});
+  const auto relu = ops::Relu{}.bind<T>(ops::Place{}, ops::Draw{});
   CHECK(relu.forward(T(2.5), 0) == T(2.5));
   CHECK(relu.forward(T(-2.5), 0) == T(0));
   CHECK(relu.forward(T(0), 0) == T(0));
@@ -23,20 +23,20 @@ TEST_CASE_TEMPLATE("relu is max(x, 0), and its derivative 1 where that is positi
 }
 
 TEST_CASE_TEMPLATE("relu of a register is relu of each lane", T, float, double) {
-  const auto one = ops::Relu{}.bind<T>(Place{}, Draw{});
-  const auto all = ops::Relu{}.bind<vec<T>>(Place{}, Draw{});
-  vec<T> x{}, dy{};
-  for (int i = 0; i < lanes<T>; ++i) {
+  const auto one = ops::Relu{}.bind<T>(ops::Place{}, ops::Draw{});
+  const auto all = ops::Relu{}.bind<simd::vec<T>>(ops::Place{}, ops::Draw{});
+  simd::vec<T> x{}, dy{};
+  for (int i = 0; i < simd::lanes<T>; ++i) {
     x[i] = T(i % 3 - 1) * T(i + 1);
     dy[i] = T(i) - T(2.5);
   }
-  const vec<T> y = all.forward(x, 0), dx = all.backward(dy, y, 0);
-  for (int i = 0; i < lanes<T>; ++i) {
+  const simd::vec<T> y = all.forward(x, 0), dx = all.backward(dy, y, 0);
+  for (int i = 0; i < simd::lanes<T>; ++i) {
     CAPTURE(i);
     CHECK(T(y[i]) == one.forward(x[i], 0));
     CHECK(T(dx[i]) == one.backward(dy[i], y[i], 0));
   }
-  vec<T> bad = x;
+  simd::vec<T> bad = x;
   bad[1] = T(NAN);
   CHECK(std::isnan(T(all.forward(bad, 0)[1])));
 }

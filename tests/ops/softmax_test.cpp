@@ -14,23 +14,24 @@ namespace {
 template <class T>
 void check(int rows, int pixels, int channels, bool log) {
   constexpr int n = 3;
-  const SoftmaxRows c{rows, pixels, channels, round_up(channels, lanes<T>), log};
+  const stage::SoftmaxRows c{rows, pixels, channels, math::round_up(channels, simd::lanes<T>), log};
   CAPTURE(rows);
   CAPTURE(pixels);
   CAPTURE(channels);
   CAPTURE(log);
   host::Backend<T> backend(2);
-  const Known<all_dyn<SoftmaxRows>()> d(c);
+  const stage::Known<stage::all_dyn<stage::SoftmaxRows>()> d(c);
   const std::size_t size = std::size_t(n * c.in_size()), row_size = std::size_t(pixels * c.cols);
-  Buffer<T> x(size), y(size), dy(size), dx(size);
+  host::Buffer<T> x(size), y(size), dy(size), dx(size);
   test::Integers next(5);
   const auto real = [&](std::size_t e) { return int(e % std::size_t(c.cols)) < c.c; };
   for (std::size_t e = 0; e < size; ++e)
     if (real(e)) x[e] = T(next(90)), dy[e] = T(next(5));  // exp(90) overflows a float
-  const Slice whole{0, n, Slice::whole};
-  backend.forward(whole, d, ForwardPass<T>{x.data(), {}, y.data(), nullptr}, ops::Chain<>{}, Draw{});
-  const BackwardPass<T> back{x.data(), {}, y.data(), nullptr, dy.data(), dx.data(), nullptr, nullptr};
-  backend.template backward<true>(whole, d, back, ops::Chain<>{}, NoBelow{}, Draw{});
+  const stage::Slice whole{0, n, stage::Slice::whole};
+  backend.forward(whole, d, stage::ForwardPass<T>{x.data(), {}, y.data(), nullptr}, ops::Chain<>{},
+                  ops::Draw{});
+  const stage::BackwardPass<T> back{x.data(), {}, y.data(), nullptr, dy.data(), dx.data(), nullptr, nullptr};
+  backend.template backward<true>(whole, d, back, ops::Chain<>{}, stage::NoBelow{}, ops::Draw{});
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
   for (std::size_t row = 0; row < size; row += row_size) {
     long double total = 0, gradient = 0;  // the latter: sum of dy, or of dy * p

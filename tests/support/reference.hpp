@@ -15,8 +15,8 @@ class Integers {
  public:
   explicit Integers(std::uint32_t stream) : stream_(stream) {}
   double operator()(int most, double zeros = 0) {
-    const auto r = random::draw(Seed{7}, random::Stream::tensor, stream_, 0, count_++);
-    if (random::uniform(r[0]) < zeros) return 0;
+    const auto r = rng::draw(Seed{7}, rng::Stream::tensor, stream_, 0, count_++);
+    if (rng::uniform(r[0]) < zeros) return 0;
     return double(int(r[1] % std::uint32_t(2 * most + 1)) - most);
   }
 
@@ -33,8 +33,8 @@ inline bool larger(double a, double b) { return a > b || a != a; }
 
 /// `n` samples whose first is number `first` of its batch; elements that are not outputs stay NaN in y.
 template <class Chain>
-Reference contraction(const Contraction& c, int first, int n, const Doubles& x, const Doubles& w,
-                      const Doubles& bias, const Doubles& dy, const Chain& chain, Draw draw) {
+Reference contraction(const stage::Contraction& c, int first, int n, const Doubles& x, const Doubles& w,
+                      const Doubles& bias, const Doubles& dy, const Chain& chain, ops::Draw draw) {
   const auto in = [&](int s, int i, int j, int k) {
     return std::size_t(s * c.in_size() + (i * c.w + j) * c.ci + k);
   };
@@ -84,8 +84,8 @@ Reference contraction(const Contraction& c, int first, int n, const Doubles& x, 
 }
 
 template <class Chain>
-Reference dense(const Dense& d, int first, int n, const Doubles& x, const Doubles& w, const Doubles& bias,
-                const Doubles& dy, const Chain& chain, Draw draw) {
+Reference dense(const stage::Dense& d, int first, int n, const Doubles& x, const Doubles& w,
+                const Doubles& bias, const Doubles& dy, const Chain& chain, ops::Draw draw) {
   Reference r{Doubles(std::size_t(n * d.cols), 0.0),
               Doubles(std::size_t(n * d.k), 0.0),
               Doubles(std::size_t(d.weight_size()), 0.0),
@@ -114,8 +114,8 @@ inline bool in_bin(int x, int i, int n, int bins) {
   return x >= std::floor(double(i) * n / bins) && x < std::ceil(double(i + 1) * n / bins);
 }
 template <class Chain>
-Reference window(const Window& d, int first, int n, const Doubles& x, const Doubles& dy, const Chain& chain,
-                 Draw draw) {
+Reference window(const stage::Window& d, int first, int n, const Doubles& x, const Doubles& dy,
+                 const Chain& chain, ops::Draw draw) {
   const std::size_t outs = std::size_t(n * d.out_size());
   Reference r{
       Doubles(outs, 0.0), Doubles(std::size_t(n * d.in_size()), 0.0), {}, {}, std::vector<int>(outs, 0)};
@@ -138,15 +138,15 @@ Reference window(const Window& d, int first, int n, const Doubles& x, const Doub
               sum += x[at];
               if (winner < 0 || larger(x[at], top)) top = x[at], winner = a * d.kw + b, from = at;
             }
-          const double divisor = d.pooling == pool_mean ? d.kh * d.kw : double(inside.size());
-          if (d.pooling != pool_max) top = sum / divisor;
+          const double divisor = d.pooling == stage::pool_mean ? d.kh * d.kw : double(inside.size());
+          if (d.pooling != stage::pool_max) top = sum / divisor;
           const auto e = std::size_t(s * d.out_size() + d.out_origin() + i * d.out_pitch() + j * d.cols + c);
           const auto op = chain.template bind<double>({first + s, c, d.c}, draw);
           r.y[e] = op.forward(top, i * d.out_w() + j);
           r.winner[e] = winner;
           if (dy.empty()) continue;
           const double g = op.backward(dy[e], r.y[e], i * d.out_w() + j);
-          if (d.pooling == pool_max)
+          if (d.pooling == stage::pool_max)
             r.dx[from] += g;
           else
             for (const std::size_t at : inside) r.dx[at] += g / divisor;

@@ -34,7 +34,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
   void reserve(std::size_t) {}
   static constexpr bool whole_batches = false;
   static constexpr bool takes_back_below = false;
-  void load(const Entry& e, const T* samples, T* x, int n) {
+  void load(const stage::Entry& e, const T* samples, T* x, int n) {
     for (int s = 0; s < n; ++s)
       for (int c = 0; c < e.c; ++c)
         for (int h = 0; h < e.h; ++h)
@@ -50,7 +50,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
   static constexpr std::size_t backward_size(const D&) {
     return 0;
   }
-  static constexpr std::size_t partial_size(const Contraction& c) {
+  static constexpr std::size_t partial_size(const stage::Contraction& c) {
     return std::size_t(c.weight_size() + c.cols);
   }
   template <class D>
@@ -60,7 +60,7 @@ class ReferenceBackend : public host::OwnMemory<T> {
 
   template <class F>
   void chunks(int n, int size, F&& f) {
-    for (int i = 0; i * size < n; ++i) f(Slice{i * size, std::min(n, (i + 1) * size), 0}, i);
+    for (int i = 0; i * size < n; ++i) f(stage::Slice{i * size, std::min(n, (i + 1) * size), 0}, i);
   }
   template <class Op, class... State>
   void apply(std::size_t n, const Op& op, T* w, const T* g, State*... states) {
@@ -96,13 +96,14 @@ class ReferenceBackend : public host::OwnMemory<T> {
   }
 
   template <class D, class Chain>
-  void forward(Slice s, D known, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+  void forward(stage::Slice s, D known, const stage::ForwardPass<T>& p, const Chain& chain, ops::Draw draw) {
     for (int i = 0; i < s.count(); ++i) forward_one(known.get(), s.first + i, i, p, chain, draw);
   }
   template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D known, const BackwardPass<T>& p, const Chain& chain, NoBelow, Draw draw) {
+  void backward(stage::Slice s, D known, const stage::BackwardPass<T>& p, const Chain& chain, stage::NoBelow,
+                ops::Draw draw) {
     const auto d = known.get();
-    if constexpr (std::is_same_v<std::remove_const_t<decltype(d)>, Dense>) {
+    if constexpr (std::is_same_v<std::remove_const_t<decltype(d)>, stage::Dense>) {
       for (int i = 0; i < d.weight_size(); ++i) p.dw[i] = 0;
       if (p.db)
         for (int o = 0; o < d.cols; ++o) p.db[o] = 0;
@@ -110,19 +111,19 @@ class ReferenceBackend : public host::OwnMemory<T> {
     for (int i = 0; i < s.count(); ++i) backward_one<DataGradient>(d, s.first + i, i, p, chain, draw);
   }
   template <class D, class Chain>
-  void undo(Slice s, D known, const T* y, T* dy, const Chain& chain, Draw draw) {
+  void undo(stage::Slice s, D known, const T* y, T* dy, const Chain& chain, ops::Draw draw) {
     const auto d = known.get();
-    const StoredImage image{d.c, d.out_h(), d.out_w(), d.cols, d.border_h, d.border_w};
+    const stage::StoredImage image{d.c, d.out_h(), d.out_w(), d.cols, d.border_h, d.border_w};
     for (int i = 0; i < s.count(); ++i, y += image.size(), dy += image.size())
       each_of_image(image, [&](int k, int pixel) {
         const int e = image.at(k, pixel);
-        dy[e] = chain.template bind<T>(Place{s.first + i, k, d.c}, draw).backward(dy[e], y[e], pixel);
+        dy[e] = chain.template bind<T>(ops::Place{s.first + i, k, d.c}, draw).backward(dy[e], y[e], pixel);
       });
   }
   template <int Which, class D>
-  void join_backward(Slice s, D known, const T*, const T* dy, T* dx, NoBelow, Draw) {
-    const Join d = known.get();
-    const StoredImage in = d.input(Which);
+  void join_backward(stage::Slice s, D known, const T*, const T* dy, T* dx, stage::NoBelow, ops::Draw) {
+    const stage::Join d = known.get();
+    const stage::StoredImage in = d.input(Which);
     for (int i = 0; i < s.count(); ++i, dy += d.out_size(), dx += in.size())
       each_of_image(in, [&](int k, int pixel) {
         const int place = k * in.h * in.w + pixel;  // as PyTorch counts
@@ -130,14 +131,14 @@ class ReferenceBackend : public host::OwnMemory<T> {
             dy[d.output().at(d.first_channel(Which) + place / (d.h * d.w), place % (d.h * d.w))];
       });
   }
-  void add(Slice s, const StoredImage& d, const T* from, T* to) {
+  void add(stage::Slice s, const stage::StoredImage& d, const T* from, T* to) {
     for (int i = 0; i < s.count(); ++i, from += d.size(), to += d.size())
       each_of_image(d, [&](int k, int pixel) { to[d.at(k, pixel)] += from[d.at(k, pixel)]; });
   }
   void finish_gather() {}
   template <class D>
   void gather(D known, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
-    const Contraction c = known.get();
+    const stage::Contraction c = known.get();
     for (int i = 0; i < c.weight_size() + c.cols; ++i) {
       T sum = 0;
       for (int k = 0; k < chunks; ++k) sum += partials[std::size_t(k) * stride + std::size_t(i)];
@@ -150,12 +151,12 @@ class ReferenceBackend : public host::OwnMemory<T> {
 
  private:
   template <class Chain>
-  void forward_one(const Contraction& c, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
-                   Draw draw) {
+  void forward_one(const stage::Contraction& c, int sample, int i, const stage::ForwardPass<T>& p,
+                   const Chain& chain, ops::Draw draw) {
     const T* x = p.x + std::size_t(i) * std::size_t(c.in_size());
     const std::size_t out = std::size_t(i) * std::size_t(c.out_size());
     for (int o = 0; o < c.co; ++o) {
-      const auto op = chain.template bind<T>(Place{sample, o, c.co}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, o, c.co}, draw);
       for (int r = 0; r < c.out_h(); ++r)
         for (int q = 0; q < c.out_w(); ++q) {
           T top = 0;
@@ -175,29 +176,29 @@ class ReferenceBackend : public host::OwnMemory<T> {
             }
           const std::size_t e = out + std::size_t(c.out_origin() + r * c.out_pitch() + q * c.cols + o);
           p.y[e] = op.forward(top + (p.w.bias ? p.w.bias[o] : T(0)), r * c.out_w() + q);
-          if (p.argmax) p.argmax[e] = WindowIndex(at);
+          if (p.argmax) p.argmax[e] = stage::WindowIndex(at);
         }
     }
   }
   template <class Chain>
-  void forward_one(const Dense& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
-                   Draw draw) {
+  void forward_one(const stage::Dense& d, int sample, int i, const stage::ForwardPass<T>& p,
+                   const Chain& chain, ops::Draw draw) {
     for (int o = 0; o < d.co; ++o) {
       T sum = p.w.bias ? p.w.bias[o] : T(0);
       for (int k = 0; k < d.k; ++k)
         sum += p.x[std::size_t(i) * std::size_t(d.k) + std::size_t(k)] * p.w.weight[k * d.cols + o];
-      p.y[i * d.cols + o] = chain.template bind<T>(Place{sample, o, d.co}, draw).forward(sum, 0);
+      p.y[i * d.cols + o] = chain.template bind<T>(ops::Place{sample, o, d.co}, draw).forward(sum, 0);
     }
   }
   template <class Chain>
-  void forward_one(const Window& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
-                   Draw draw) {
+  void forward_one(const stage::Window& d, int sample, int i, const stage::ForwardPass<T>& p,
+                   const Chain& chain, ops::Draw draw) {
     const T* x = p.x + std::size_t(i) * std::size_t(d.in_size());
     for (int k = 0; k < d.c; ++k) {
-      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, k, d.c}, draw);
       for (int r = 0; r < d.out_h(); ++r)
         for (int q = 0; q < d.out_w(); ++q) {
-          const Span rows = d.rows(r), columns = d.columns(q);
+          const stage::Span rows = d.rows(r), columns = d.columns(q);
           T top = 0, sum = 0;
           int at = -1;
           for (int h = rows.first; h < rows.last; ++h)
@@ -207,19 +208,19 @@ class ReferenceBackend : public host::OwnMemory<T> {
               if (at < 0 || v > top || std::isnan(v))
                 top = v, at = (h - r * d.stride_h + d.pad_h) * d.kw + w - q * d.stride_w + d.pad_w;
             }
-          if (d.pooling != pool_max) top = sum / T(d.divisor(rows, columns));
+          if (d.pooling != stage::pool_max) top = sum / T(d.divisor(rows, columns));
           const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
                                 std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
           p.y[e] = op.forward(top, r * d.out_w() + q);
-          if (p.argmax) p.argmax[e] = WindowIndex(at);
+          if (p.argmax) p.argmax[e] = stage::WindowIndex(at);
         }
     }
   }
   template <class Chain>
-  void forward_one(const Pointwise& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain,
-                   Draw draw) {
+  void forward_one(const stage::Pointwise& d, int sample, int i, const stage::ForwardPass<T>& p,
+                   const Chain& chain, ops::Draw draw) {
     for (int k = 0; k < d.c; ++k) {
-      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, k, d.c}, draw);
       for (int r = 0; r < d.h; ++r)
         for (int q = 0; q < d.w; ++q)
           p.y[std::size_t(i) * std::size_t(d.out_size()) +
@@ -230,7 +231,8 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <class Chain>
-  void forward_one(const SoftmaxRows& d, int, int i, const ForwardPass<T>& p, const Chain&, Draw) {
+  void forward_one(const stage::SoftmaxRows& d, int, int i, const stage::ForwardPass<T>& p, const Chain&,
+                   ops::Draw) {
     const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
     for (int r = 0; r < d.rows; ++r) {
       const T* x = p.x + base + std::size_t(r * d.pixels * d.cols);
@@ -242,12 +244,13 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <class Chain>
-  void forward_one(const Join& d, int sample, int i, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
-    const StoredImage out = d.output();
+  void forward_one(const stage::Join& d, int sample, int i, const stage::ForwardPass<T>& p,
+                   const Chain& chain, ops::Draw draw) {
+    const stage::StoredImage out = d.output();
     T* const y = p.y + std::size_t(i) * std::size_t(out.size());
     each_of_image(out, [&](int k, int pixel) { y[out.at(k, pixel)] = 0; });
     for (const int which : {0, 1}) {
-      const StoredImage in = d.input(which);
+      const stage::StoredImage in = d.input(which);
       const T* const x = (which == 0 ? p.x : p.other) + std::size_t(i) * std::size_t(in.size());
       each_of_image(in, [&](int k, int pixel) {
         const int place = k * in.h * in.w + pixel;  // as PyTorch counts
@@ -256,29 +259,29 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
     each_of_image(out, [&](int k, int pixel) {
       T& v = y[out.at(k, pixel)];
-      v = chain.template bind<T>(Place{sample, k, d.c}, draw).forward(v, pixel);
+      v = chain.template bind<T>(ops::Place{sample, k, d.c}, draw).forward(v, pixel);
     });
   }
   template <class F>
-  static void each_of_image(const StoredImage& d, F f) {
+  static void each_of_image(const stage::StoredImage& d, F f) {
     for (int k = 0; k < d.c; ++k)
       for (int pixel = 0; pixel < d.h * d.w; ++pixel) f(k, pixel);
   }
   template <class F>
-  static void each_of_row(const SoftmaxRows& d, F f) {
+  static void each_of_row(const stage::SoftmaxRows& d, F f) {
     for (int p = 0; p < d.pixels; ++p)
       for (int k = 0; k < d.c; ++k) f(p * d.cols + k);
   }
 
   template <bool DataGradient, class Chain>
-  void backward_one(const Contraction& c, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
-                    Draw draw) {
+  void backward_one(const stage::Contraction& c, int sample, int i, const stage::BackwardPass<T>& p,
+                    const Chain& chain, ops::Draw draw) {
     const T* x = p.x + std::size_t(i) * std::size_t(c.in_size());
     T* dx = DataGradient ? p.dx + std::size_t(i) * std::size_t(c.in_size()) : nullptr;
     if (DataGradient)
       for (int e = 0; e < c.in_size(); ++e) dx[e] = 0;
     for (int o = 0; o < c.co; ++o) {
-      const auto op = chain.template bind<T>(Place{sample, o, c.co}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, o, c.co}, draw);
       for (int r = 0; r < c.out_h(); ++r)
         for (int q = 0; q < c.out_w(); ++q) {
           const std::size_t e = std::size_t(i) * std::size_t(c.out_size()) +
@@ -300,14 +303,14 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <bool DataGradient, class Chain>
-  void backward_one(const Dense& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
-                    Draw draw) {
+  void backward_one(const stage::Dense& d, int sample, int i, const stage::BackwardPass<T>& p,
+                    const Chain& chain, ops::Draw draw) {
     const T* x = p.x + std::size_t(i) * std::size_t(d.k);
     if (DataGradient)
       for (int k = 0; k < d.k; ++k) p.dx[std::size_t(i) * std::size_t(d.k) + std::size_t(k)] = 0;
     for (int o = 0; o < d.co; ++o) {
       const int e = i * d.cols + o;
-      const T g = chain.template bind<T>(Place{sample, o, d.co}, draw).backward(p.dy[e], p.y[e], 0);
+      const T g = chain.template bind<T>(ops::Place{sample, o, d.co}, draw).backward(p.dy[e], p.y[e], 0);
       if (p.db) p.db[o] += g;
       for (int k = 0; k < d.k; ++k) {
         p.dw[k * d.cols + o] += g * x[k];
@@ -317,24 +320,24 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <bool, class Chain>
-  void backward_one(const Window& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
-                    Draw draw) {
+  void backward_one(const stage::Window& d, int sample, int i, const stage::BackwardPass<T>& p,
+                    const Chain& chain, ops::Draw draw) {
     if (!p.dx) return;
     T* dx = p.dx + std::size_t(i) * std::size_t(d.in_size());
     for (int e = 0; e < d.in_size(); ++e) dx[e] = 0;
     for (int k = 0; k < d.c; ++k) {
-      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, k, d.c}, draw);
       for (int r = 0; r < d.out_h(); ++r)
         for (int q = 0; q < d.out_w(); ++q) {
           const std::size_t e = std::size_t(i) * std::size_t(d.out_size()) +
                                 std::size_t(d.out_origin() + r * d.out_pitch() + q * d.cols + k);
           const T g = op.backward(p.dy[e], p.y[e], r * d.out_w() + q);
-          if (d.pooling == pool_max) {
+          if (d.pooling == stage::pool_max) {
             const int at = p.argmax[e];
             const int h = r * d.stride_h - d.pad_h + at / d.kw, w = q * d.stride_w - d.pad_w + at % d.kw;
             dx[(h * d.w + w) * d.cols + k] += g;
           } else {
-            const Span rows = d.rows(r), columns = d.columns(q);
+            const stage::Span rows = d.rows(r), columns = d.columns(q);
             for (int h = rows.first; h < rows.last; ++h)
               for (int w = columns.first; w < columns.last; ++w)
                 dx[(h * d.w + w) * d.cols + k] += g / T(d.divisor(rows, columns));
@@ -343,11 +346,11 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <bool, class Chain>
-  void backward_one(const Pointwise& d, int sample, int i, const BackwardPass<T>& p, const Chain& chain,
-                    Draw draw) {
+  void backward_one(const stage::Pointwise& d, int sample, int i, const stage::BackwardPass<T>& p,
+                    const Chain& chain, ops::Draw draw) {
     if (!p.dx) return;
     for (int k = 0; k < d.c; ++k) {
-      const auto op = chain.template bind<T>(Place{sample, k, d.c}, draw);
+      const auto op = chain.template bind<T>(ops::Place{sample, k, d.c}, draw);
       for (int r = 0; r < d.h; ++r)
         for (int q = 0; q < d.w; ++q) {
           const std::size_t in = std::size_t(i) * std::size_t(d.in_size()) +
@@ -359,7 +362,8 @@ class ReferenceBackend : public host::OwnMemory<T> {
     }
   }
   template <bool, class Chain>
-  void backward_one(const SoftmaxRows& d, int, int i, const BackwardPass<T>& p, const Chain&, Draw) {
+  void backward_one(const stage::SoftmaxRows& d, int, int i, const stage::BackwardPass<T>& p, const Chain&,
+                    ops::Draw) {
     if (!p.dx) return;
     const std::size_t base = std::size_t(i) * std::size_t(d.in_size());
     for (int r = 0; r < d.rows; ++r) {

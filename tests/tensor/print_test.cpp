@@ -70,7 +70,7 @@ template <class T>
 std::string print(const Case& c) {
   std::size_t size = 1;
   for (int e : c.shape) size *= std::size_t(e);
-  Buffer<T> elements(size);
+  host::Buffer<T> elements(size);
   for (std::size_t i = 0; i < size; ++i) elements[i] = parse<T>(c.values[i % c.values.size()]);
   T* data = elements.data();
   switch (c.shape.size()) {

@@ -52,17 +52,17 @@ struct FaultyBackend : TestDevice::Backend<T> {
   }
   template <class D>
   static bool is_fc1(D d) {
-    if constexpr (std::is_same_v<typename D::type, Dense>) return d.get().co == 20;
+    if constexpr (std::is_same_v<typename D::type, stage::Dense>) return d.get().co == 20;
     return false;
   }
   template <class D, class X, class Chain>
-  void forward(Slice s, D d, const ForwardPass<T, X>& p, const Chain& chain, Draw draw) {
+  void forward(stage::Slice s, D d, const stage::ForwardPass<T, X>& p, const Chain& chain, ops::Draw draw) {
     Base::forward(s, d, p, chain, draw);
     if (flaw == Flaw::forward && is_fc1(d) && draw.train) shift(p.y, std::size_t(2 * d.get().out_size() + 3));
   }
   template <bool DataGradient, class D, class X, class Chain, class Under>
-  void backward(Slice s, D d, const BackwardPass<T, X>& p, const Chain& chain, const Under& below,
-                Draw draw) {
+  void backward(stage::Slice s, D d, const stage::BackwardPass<T, X>& p, const Chain& chain,
+                const Under& below, ops::Draw draw) {
     Base::template backward<DataGradient>(s, d, p, chain, below, draw);
     if (flaw == Flaw::backward && is_fc1(d)) shift(p.db, 7);
   }

@@ -12,17 +12,18 @@ namespace kern {
 /// A size that is not known at compile time.
 inline constexpr int dyn = -1;
 
-namespace detail {
+namespace stage {
+
+/// The numbers of a descriptor, in their order.
 template <class S>
 constexpr auto fields(const S& s) {
   return std::bit_cast<std::array<int, sizeof(S) / sizeof(int)>>(s);
 }
-}  // namespace detail
 
 /// No field of s is `dyn`.
 template <class S>
 constexpr bool all_known(const S& s) {
-  for (int field : detail::fields(s))
+  for (int field : fields(s))
     if (field == dyn) return false;
   return true;
 }
@@ -30,7 +31,7 @@ constexpr bool all_known(const S& s) {
 /// An S with every field `dyn`.
 template <class S>
 constexpr S all_dyn() {
-  auto f = detail::fields(S{});
+  auto f = fields(S{});
   for (int& field : f) field = dyn;
   return std::bit_cast<S>(f);
 }
@@ -62,8 +63,8 @@ struct Known<V, false> {
 
  private:
   static constexpr type merged(const type& at_run_time) {
-    auto f = detail::fields(value);
-    const auto r = detail::fields(at_run_time);
+    auto f = fields(value);
+    const auto r = fields(at_run_time);
     for (unsigned i = 0; i < f.size(); ++i)
       if (f[i] == dyn) f[i] = r[i];
     return std::bit_cast<type>(f);
@@ -71,4 +72,5 @@ struct Known<V, false> {
   type numbers_;
 };
 
+}  // namespace stage
 }  // namespace kern

@@ -11,28 +11,28 @@
 
 #include "simd.hpp"
 
-namespace kern {
+namespace kern::simd {
 
-namespace detail {
 template <class V>
-struct Element {
+struct ElementOf {
   using type = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
 };
 template <>
-struct Element<float> {
+struct ElementOf<float> {
   using type = float;
 };
 template <>
-struct Element<double> {
+struct ElementOf<double> {
   using type = double;
 };
-}  // namespace detail
 
 /// T of a T or of a vec<T>.
 template <class V>
-using element_of = typename detail::Element<V>::type;
+using element_of = typename ElementOf<V>::type;
 
-namespace math {
+}  // namespace kern::simd
+
+namespace kern::math {
 namespace detail {
 #ifndef __CUDA_ARCH__
 
@@ -172,5 +172,4 @@ KERN_HOST_DEVICE V sigmoid(const V& x) {
   return 1 / (1 + math::exp(-x));
 }
 
-}  // namespace math
-}  // namespace kern
+}  // namespace kern::math

@@ -37,13 +37,13 @@ enum class Mismatch {
 };
 
 /// A misfit, the layer (counted from 0 over all layers, those of nested Sequentials too) and the two numbers.
-struct Fault {
+struct ShapeFault {
   Mismatch kind = Mismatch::none;
   int layer = -1, expects = 0, gets = 0;
 };
 
 /// A layer's dotted name, as in PyTorch's state_dict: "features.conv1", or "3".
-struct Path {
+struct LayerPath {
   static constexpr std::size_t capacity = 96;
   char text[capacity]{};
   std::size_t size = 0;
@@ -171,28 +171,28 @@ constexpr auto complain() {
 }
 template <int Layer, auto Name>
 struct Where {
-  template <Fault F>
+  template <ShapeFault F>
   static constexpr auto complain() {
     return detail::complain<F.kind, at_layer<Layer>, named<Name>, expects<F.expects>, gets<F.gets>>();
   }
 };
 template <int Layer, Text<1> Name>
 struct Where<Layer, Name> {
-  template <Fault F>
+  template <ShapeFault F>
   static constexpr auto complain() {
     return detail::complain<F.kind, at_layer<Layer>, expects<F.expects>, gets<F.gets>>();
   }
 };
 template <Text<1> Name>
 struct Where<-1, Name> {
-  template <Fault F>
+  template <ShapeFault F>
   static constexpr auto complain() {
     return detail::complain<F.kind, expects<F.expects>, gets<F.gets>>();
   }
 };
 /// A char, or something of the incomplete type that says what is wrong with F: fit for sizeof in a
 /// static_assert. Name: the layer's, Text<1> if it has none.
-template <Fault F, auto Name>
+template <ShapeFault F, auto Name>
 constexpr auto complaint() {
   return Where<F.layer, Name>::template complain<F>();
 }

@@ -15,7 +15,7 @@ struct Seed {
   std::uint64_t value = 0;
 };
 
-namespace random {
+namespace rng {
 
 /// What a random number is for: part of its key, so that no two uses share numbers.
 enum class Stream : std::uint32_t {
@@ -62,5 +62,5 @@ KERN_HOST_DEVICE constexpr Block draw(Seed seed, Stream s, std::uint32_t sub, st
 /// A 32-bit number as a uniform one in [0, 1), exact in float: its top 24 bits.
 KERN_HOST_DEVICE constexpr float uniform(std::uint32_t r) { return float(r >> 8) * 0x1p-24f; }
 
-}  // namespace random
+}  // namespace rng
 }  // namespace kern

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "device_code.hpp"
-#include "round.hpp"
 
-namespace kern {
+namespace kern::simd {
 
 // What the target has: the width decides layouts (channels are padded to `lanes`), the count decides tile
 // sizes. A vector wider than the target's registers would be lowered to scalar code by g++.
@@ -26,7 +25,6 @@ inline constexpr int register_bytes = 16, register_count = 16;
 template <class T>
 inline constexpr int lanes = register_bytes / int(sizeof(T));
 
-namespace detail {
 /// What a mask has in a lane of T.
 template <class T>
 using mask_element = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -58,24 +56,23 @@ struct Lanes {
   // clang-format on
 };
 template <class T>
-struct Vec {
+struct VecOf {
   using type = Lanes<T, register_bytes / int(sizeof(T))>;
 };
 #else
 template <class T>
-struct Vec {
+struct VecOf {
   typedef T type __attribute__((vector_size(register_bytes)));
 };
 #endif
-}  // namespace detail
 
 /// A register of T.
 template <class T>
-using vec = typename detail::Vec<T>::type;
+using vec = typename VecOf<T>::type;
 /// What comparing two vec<T> gives: all bits set in the lanes where it holds. Also a register of integers as
 /// wide as T.
 template <class T>
-using mask = typename detail::Vec<detail::mask_element<T>>::type;
+using mask = typename VecOf<mask_element<T>>::type;
 
 template <class T>
 inline vec<T> load(const T* p) {
@@ -129,7 +126,6 @@ inline vec<T> hold(vec<T> v) {
   return v;
 }
 
-namespace detail {
 template <class T, int S>
 inline void swap_blocks([[maybe_unused]] vec<T> (&r)[lanes<T>]) {
 #ifndef __CUDA_ARCH__
@@ -149,21 +145,22 @@ inline void swap_blocks([[maybe_unused]] vec<T> (&r)[lanes<T>]) {
   if constexpr (S > 1) swap_blocks<T, S / 2>(r);
 #endif
 }
-}  // namespace detail
 
 /// r[i][j] -> r[j][i].
 template <class T>
 inline void transpose(vec<T> (&r)[lanes<T>]) {
-  detail::swap_blocks<T, lanes<T> / 2>(r);
+  swap_blocks<T, lanes<T> / 2>(r);
 }
 
-/// A hint to the CPU that this thread waits in a loop.
-inline void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
+}  // namespace kern::simd
 
-}  // namespace kern
+// Those who compute with registers.
+namespace kern::ops {
+using namespace simd;
+}
+namespace kern::host {
+using namespace simd;
+}
+namespace kern::math {
+using namespace simd;
+}

@@ -6,9 +6,8 @@
 #include <cstdint>
 
 #include "device_code.hpp"
-#include "philox.hpp"
 
-namespace kern {
+namespace kern::stage {
 
 /// Convolution, with a max-pool behind it:
 ///   y[i, j, o] = max over the pool's window of  sum x[i*stride_h + a, j*stride_w + b, c] * w[a, b, c, o]
@@ -327,19 +326,6 @@ struct Slice {
   constexpr int count() const { return last - first; }
 };
 
-/// What random ops depend on besides their place.
-struct Draw {
-  Seed seed{};
-  std::uint32_t step = 0;
-  bool train = false;
-};
-
-/// A run of channels of one sample, as a pointwise op sees it: channels [channel, channel + lanes) of
-/// `channels`.
-struct Place {
-  int sample, channel, channels;
-};
-
 /// A stage's parameters: weight as stored ([kh][kw][ci][cols], bias [cols] or null), and the weight in the
 /// forms that the backend prepared for either direction.
 template <class T>
@@ -388,4 +374,15 @@ struct Below {
 };
 struct NoBelow {};
 
-}  // namespace kern
+}  // namespace kern::stage
+
+// Those who speak of stages all the time.
+namespace kern::host {
+using namespace stage;
+}
+namespace kern::gpu {
+using namespace stage;
+}
+namespace kern::graph {
+using namespace stage;
+}

@@ -163,7 +163,7 @@ class Backend {
                                " updates, got number ", number, ": too many parameter groups"));
     std::memcpy(&on_host_block_.update[number], &op, sizeof op);
   }
-  void begin(const Draw& draw) {
+  void begin(const ops::Draw& draw) {
     gatherings_ = {};  // of a step that failed
     on_host_block_.step = draw.step;
     on_host_block_.samples = taken_.at;
@@ -262,7 +262,7 @@ class Backend {
   }
 
   template <class D, class X, class Chain>
-  void forward(Slice s, D d, const ForwardPass<T, X>& p, const Chain& chain, Draw at) {
+  void forward(Slice s, D d, const ForwardPass<T, X>& p, const Chain& chain, ops::Draw at) {
     const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
@@ -307,7 +307,7 @@ class Backend {
 
   /// dL/dy -> dL/d(what the stage's pointwise ops got), in place: for the last stage. The others' came so.
   template <class D, class Chain>
-  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw at) {
+  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, ops::Draw at) {
     const StepDraw draw = by_block(at);
     const auto c = d.get();
     const int size = c.out_size(), n = s.count();
@@ -315,11 +315,11 @@ class Backend {
            Below<D, Chain>{d, chain}, s.first, n, size, y, dy, draw);
   }
   template <class D>
-  void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
+  void undo(Slice, D, const T*, T*, const ops::Chain<>&, ops::Draw) {}
 
   template <bool DataGradient, class D, class X, class Chain, class Under>
   void backward(Slice s, D d, const BackwardPass<T, X>& p, [[maybe_unused]] const Chain& chain,
-                const Under& below, Draw at) {
+                const Under& below, ops::Draw at) {
     const StepDraw draw = by_block(at);
     using Stage = typename D::type;
     const Stage c = d.get();
@@ -388,14 +388,14 @@ class Backend {
   }
   template <class D, class Chain>
   void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int,
-                 const Chain& chain, Draw at) {
+                 const Chain& chain, ops::Draw at) {
     const int n = s.count();
     launch("norm_sums", gpu::norm_sums<T, Chain>, norm_grid<T>(d.get(), n), where_, d.get(), s.first, n,
            gpu::norm_chunk(n), x, state, dy, parts, chain, by_block(at));
   }
   template <class D, class Under>
   void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx,
-                     const Under& below, Draw at) {
+                     const Under& below, ops::Draw at) {
     const int n = s.count();
     launch("norm_backward", gpu::norm_backward<T, Under>, pointwise_grid(d.get(), n), where_, d.get(),
            s.first, n, x, state, dy, dx, below, by_block(at));
@@ -403,7 +403,7 @@ class Backend {
 
   /// dx of a Join's input.
   template <int Which, class D, class Under>
-  void join_backward(Slice s, D d, const T* x, const T* dy, T* dx, const Under& below, Draw at) {
+  void join_backward(Slice s, D d, const T* x, const T* dy, T* dx, const Under& below, ops::Draw at) {
     const int n = s.count();
     launch("join_backward", gpu::join_backward<Which, T, D, Under>, image_grid(d.get().input(Which), n),
            where_, d, s.first, n, x, dy, dx, below, by_block(at));
@@ -434,7 +434,7 @@ class Backend {
 
  private:
   static constexpr std::size_t most_sizes = 8;
-  StepDraw by_block(const Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
+  StepDraw by_block(const ops::Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
   /// f() is part of a step.
   template <class F>
   void in_step(F&& f) {

@@ -57,7 +57,8 @@ KERN_HOST_DEVICE constexpr SlidingTile data_gradient_tile_above(const Contractio
 /// dL/dy -> dL/d(what the chain got) of four elements, from e of a sample as stored on; y: that sample. In
 /// the border anything.
 template <class T, class D, class Chain>
-__device__ Vec<T> undo(const Below<D, Chain>& below, Vec<T> dy, const T* y, int sample, int e, Draw draw) {
+__device__ Vec<T> undo(const Below<D, Chain>& below, Vec<T> dy, const T* y, int sample, int e,
+                       ops::Draw draw) {
   const Stored s = stored(below.d.get());
   const unsigned cols = unsigned(s.cols), place = unsigned(e) / cols, pitch = unsigned(s.w + 2 * s.border_w);
   const int channel = int(unsigned(e) % cols);
@@ -70,18 +71,18 @@ __device__ Vec<T> undo(const Below<D, Chain>& below, Vec<T> dy, const T* y, int 
   return dy;
 }
 template <class T, class D>
-__device__ Vec<T> undo(const Below<D, ops::Chain<>>&, const Vec<T>& dy, const T*, int, int, Draw) {
+__device__ Vec<T> undo(const Below<D, ops::Chain<>>&, const Vec<T>& dy, const T*, int, int, ops::Draw) {
   return dy;
 }
 template <class T>
-__device__ Vec<T> undo(NoBelow, const Vec<T>& dy, const T*, int, int, Draw) {
+__device__ Vec<T> undo(NoBelow, const Vec<T>& dy, const T*, int, int, ops::Draw) {
   return dy;
 }
 
 /// The same for a whole batch, in place: four elements a thread.
 template <class T, class Under>
 __global__ void undo_chain(Under below, int first, int n, int size, const T* y, T* dy, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int e = int(item % (size / vec_size)) * vec_size, sample = int(item / (size / vec_size));
   if (sample >= n) return;

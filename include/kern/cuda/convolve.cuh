@@ -1,5 +1,6 @@
 // A convolution's forward kernel. Activations are NHWC, weights [kh][kw][ci][cols], cols a multiple of 4.
 #pragma once
+#include "../core/round.hpp"
 #include "input.cuh"
 #include "tile.hpp"
 
@@ -14,7 +15,7 @@ struct SlidingPlace {
   bool idle;                // outside the picture, or of no window
 
   __device__ SlidingPlace(const Sliding& s, const SlidingTile& t) {
-    const unsigned across = unsigned(ceil_div(s.columns, t.columns)),
+    const unsigned across = unsigned(math::ceil_div(s.columns, t.columns)),
                    blocks = unsigned(t.blocks_of_picture(s));
     const unsigned block = blockIdx.x % blocks, groups = unsigned(t.groups(s)), window = threadIdx.x / groups;
     sample = int(blockIdx.x / blocks);
@@ -102,7 +103,7 @@ __device__ void stage_picture(const Sliding& s, const SlidingTile& t, F f) {
 template <class T, int PH, int PW, int Channels, class D, class X, class Chain>
 __global__ void __launch_bounds__(256)
     convolve(D d, SlidingTile tile, int first, ForwardPass<T, X> p, Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Contraction c = d.get();
   const Sliding s = forward_sliding(c);
   if constexpr (D::complete) tile = known_tile<forward_tile<T>, D>;

@@ -1,5 +1,6 @@
 // A convolution's way back. dy: dL/d(what the stage's pointwise ops got), at the size after pooling.
 #pragma once
+#include "../core/round.hpp"
 #include "below.cuh"
 #include "convolve.cuh"
 
@@ -31,7 +32,7 @@ template <class T, int Channels, class D, class Under>
 __global__ void __launch_bounds__(256)
     convolve_data_gradient(D d, SlidingTile tile, int first, BackwardPass<T> p, Under below,
                            StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Contraction c = d.get();
   Border around = border(below);
   if constexpr (D::complete) {
@@ -110,9 +111,9 @@ __global__ void __launch_bounds__(256)
 template <class T, class D, class Under>
 __global__ void convolve_strided_data_gradient(D d, int first, int n, BackwardPass<T> p, Under below,
                                                StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Contraction c = d.get();
-  const int groups = ceil_div(c.ci, vec_size);
+  const int groups = math::ceil_div(c.ci, vec_size);
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int channel = int(item % groups) * vec_size;
   const long place = item / groups;

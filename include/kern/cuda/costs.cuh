@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../core/round.hpp"
 #include "convolve_back.cuh"
 #include "grid.cuh"
 
@@ -239,7 +240,7 @@ struct Costs {
  private:
   static double bytes(double a, double b = 1, double c = 1) { return a * b * c * sizeof(T); }
   static double norm_parts(const Norm& s, int n) {
-    return bytes(2 * ceil_div(n, norm_chunk(n)), s.features());
+    return bytes(2 * math::ceil_div(n, norm_chunk(n)), s.features());
   }
   static double indices(int n, double each) { return n * each * sizeof(WindowIndex); }
   template <class D>

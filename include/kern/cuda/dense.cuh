@@ -1,5 +1,6 @@
 // A linear layer's kernels: products of matrices, by tiles in shared memory.
 #pragma once
+#include "../core/round.hpp"
 #include "below.cuh"
 #include "tile.hpp"
 
@@ -109,8 +110,8 @@ template <class T, class Chain>
 __global__ void __launch_bounds__(dense_threads)
     dense_forward(Dense d, int first, int n, ForwardPass<T> p, T* sums, unsigned* done, Chain chain,
                   StepDraw at_step) {
-  const Draw draw = at_step;
-  const int parts = int(gridDim.z), steps = ceil_div(d.k, tile_depth);
+  const ops::Draw draw = at_step;
+  const int parts = int(gridDim.z), steps = math::ceil_div(d.k, tile_depth);
   const int first_row = int(blockIdx.x) * tile_rows, first_column = int(blockIdx.y) * tile_columns;
   T sum[8][4] = {};
   multiply_tile<true, false>(n, d.cols, int(long(steps) * blockIdx.z / parts) * tile_depth,
@@ -166,11 +167,11 @@ template <class T, class Under>
 __global__ void __launch_bounds__(dense_threads)
     dense_backward(Dense d, int data_blocks, int first, int n, BackwardPass<T> p, Under below,
                    StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   T sum[8][4] = {};
   const Matrix<T> dy{p.dy, d.cols, 1};
   if (int(blockIdx.x) < data_blocks) {
-    const int across = ceil_div(d.k, tile_columns);
+    const int across = math::ceil_div(d.k, tile_columns);
     const int first_row = int(blockIdx.x) / across * tile_rows,
               first_column = int(blockIdx.x) % across * tile_columns;
     multiply_tile<true, true>(n, d.k, 0, d.cols, dy, Matrix<T>{p.w.weight, 1, d.cols}, first_row,
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(dense_threads)
     });
     return;
   }
-  const int block = int(blockIdx.x) - data_blocks, across = ceil_div(d.cols, tile_columns);
+  const int block = int(blockIdx.x) - data_blocks, across = math::ceil_div(d.cols, tile_columns);
   const int first_row = block / across * tile_rows, first_column = block % across * tile_columns;
   multiply_tile<false, false>(d.k, d.cols, 0, n, Matrix<T>{p.x, 1, d.k}, dy, first_row, first_column, sum);
   each_four(first_row, first_column, sum, [&](int i, int o, const Vec<T>& v) {

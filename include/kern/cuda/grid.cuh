@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "../core/error.hpp"
+#include "../core/round.hpp"
 #include "below.cuh"
 #include "dense.cuh"
 #include "elementwise.cuh"
@@ -45,14 +46,14 @@ inline Grid items_grid(int n, int h, int w, int groups) {
 template <class T>
 Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, int n) {
   require_tile(t.rows > 0, c);
-  return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(ceil_div(s.out, t.channels))),
+  return {dim3(unsigned(n) * unsigned(t.blocks_of_picture(s)), unsigned(math::ceil_div(s.out, t.channels))),
           dim3(unsigned(t.threads(s))), std::size_t(t.elements(s)) * sizeof(T)};
 }
 
 inline constexpr int most_counted_tiles = 1024;
 /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
 inline int parts_of_sum(const Dense& d, int n) {
-  const long tiles = long(ceil_div(d.cols, tile_columns)) * ceil_div(n, tile_rows);
+  const long tiles = long(math::ceil_div(d.cols, tile_columns)) * math::ceil_div(n, tile_rows);
   if (tiles > most_counted_tiles) return 1;
   return std::clamp(std::min(d.k / tuning.products_of_part, int(tuning.blocks_of_sum / tiles)), 1,
                     tuning.most_parts_of_sum);
@@ -62,7 +63,7 @@ inline int parts_of_sum(const Dense& d, int n) {
 inline std::size_t sums_of_parts(const Dense& d, int n) {
   if (parts_of_sum(d, 1) == 1) return 0;
   const long most = long(parts_of_sum(d, 1)) * n,
-             tiled = tuning.blocks_of_sum / ceil_div(d.cols, tile_columns) * long(tile_rows);
+             tiled = tuning.blocks_of_sum / math::ceil_div(d.cols, tile_columns) * long(tile_rows);
   return std::size_t(std::min(most, tiled)) * std::size_t(d.cols);
 }
 
@@ -73,12 +74,12 @@ Grid forward_grid(const Contraction& c, const SlidingTile& tile, int n) {
 }
 /// grouped_forward.
 inline Grid forward_grid(const GroupedContraction& c, int n) {
-  return items_grid(n, c.out_h(), ceil_div(c.out_w(), pixels_a_thread), c.cols / vec_size);
+  return items_grid(n, c.out_h(), math::ceil_div(c.out_w(), pixels_a_thread), c.cols / vec_size);
 }
 /// lookup_forward, lookup_gradient.
 inline Grid forward_grid(const Lookup& s, int n) { return items_grid(n, s.positions, 1, s.cols / vec_size); }
 inline Grid gradient_grid(const Lookup& s) {
-  return {dim3(unsigned(ceil_div(s.rows, rows_a_block(s)))), dim3(lookup_threads)};
+  return {dim3(unsigned(math::ceil_div(s.rows, rows_a_block(s)))), dim3(lookup_threads)};
 }
 /// window_forward.
 inline Grid forward_grid(const Window& w, int n) {
@@ -93,29 +94,30 @@ Grid pointwise_grid(const Stage& s, int n) {
 inline Grid image_grid(const StoredImage& s, int n) { return items_grid(n, s.h, s.w, s.cols / vec_size); }
 /// A batch's statistics come in parts of so many samples.
 inline constexpr int most_norm_parts = 64;
-inline int norm_chunk(int n) { return ceil_div(n, most_norm_parts); }
+inline int norm_chunk(int n) { return math::ceil_div(n, most_norm_parts); }
 /// norm_measure, norm_sums.
 template <class T>
 Grid norm_grid(const Norm& s, int n) {
-  return {
-      dim3(unsigned(ceil_div(s.features(), norm_groups * vec_size)), unsigned(ceil_div(n, norm_chunk(n)))),
-      dim3(norm_groups * norm_rows), norm_shared<T>};
+  return {dim3(unsigned(math::ceil_div(s.features(), norm_groups * vec_size)),
+               unsigned(math::ceil_div(n, norm_chunk(n)))),
+          dim3(norm_groups * norm_rows), norm_shared<T>};
 }
 /// row_norm_forward, row_norm_backward.
 inline Grid row_norm_grid(const RowNorm& s, int n) {
   return {dim3(unsigned(n) * unsigned(s.rows)),
-          dim3(unsigned(std::min(round_up(s.weight_size() / vec_size, 32), most_row_threads)))};
+          dim3(unsigned(std::min(math::round_up(s.weight_size() / vec_size, 32), most_row_threads)))};
 }
 /// row_norm_weight_gradient.
 template <class T>
 Grid weight_gradient_grid(const RowNorm& s) {
-  return {dim3(unsigned(ceil_div(s.weight_size(), norm_groups * vec_size)), unsigned(gradient_parts(s))),
-          dim3(norm_groups * norm_rows), norm_shared<T>};
+  return {
+      dim3(unsigned(math::ceil_div(s.weight_size(), norm_groups * vec_size)), unsigned(gradient_parts(s))),
+      dim3(norm_groups * norm_rows), norm_shared<T>};
 }
 /// dense_forward.
 template <class T>
 Grid forward_grid(const Dense& d, int n) {
-  return {dim3(unsigned(ceil_div(n, tile_rows)), unsigned(ceil_div(d.cols, tile_columns)),
+  return {dim3(unsigned(math::ceil_div(n, tile_rows)), unsigned(math::ceil_div(d.cols, tile_columns)),
                unsigned(parts_of_sum(d, n))),
           dim3(dense_threads), dense_shared<T>};
 }
@@ -148,7 +150,7 @@ Grid weight_gradient_grid(const Contraction& c, const GradientTile& t) {
 /// grouped_weight_gradient.
 template <class T>
 Grid weight_gradient_grid(const GroupedContraction& c) {
-  return {dim3(unsigned(c.kh * c.kw * c.group_in() * ceil_div(c.cols, norm_groups * vec_size)),
+  return {dim3(unsigned(c.kh * c.kw * c.group_in() * math::ceil_div(c.cols, norm_groups * vec_size)),
                unsigned(gradient_parts(c))),
           dim3(norm_groups * norm_rows), norm_shared<T>};
 }
@@ -158,15 +160,17 @@ inline Grid data_gradient_grid(const GroupedContraction& c, int n) {
 }
 /// convolve_strided_data_gradient.
 inline Grid strided_data_gradient_grid(const Contraction& c, int n) {
-  return items_grid(n, c.h, c.w, ceil_div(c.ci, vec_size));
+  return items_grid(n, c.h, c.w, math::ceil_div(c.ci, vec_size));
 }
 /// window_backward.
 inline Grid backward_grid(const Window& w, int n) { return items_grid(n, w.h, w.w, w.cols / vec_size); }
 /// dense_backward: its blocks for dx, and those for dw.
-inline int data_blocks(const Dense& d, int n) { return ceil_div(d.k, tile_columns) * ceil_div(n, tile_rows); }
+inline int data_blocks(const Dense& d, int n) {
+  return math::ceil_div(d.k, tile_columns) * math::ceil_div(n, tile_rows);
+}
 template <class T>
 Grid backward_grid(const Dense& d, bool data_gradient, int n) {
-  const int weights = ceil_div(d.k, tile_rows) * ceil_div(d.cols, tile_columns);
+  const int weights = math::ceil_div(d.k, tile_rows) * math::ceil_div(d.cols, tile_columns);
   return {dim3(unsigned((data_gradient ? data_blocks(d, n) : 0) + weights)), dim3(dense_threads),
           dense_shared<T>};
 }

@@ -1,6 +1,7 @@
 // Kernels of a convolution in groups of channels, or with a dilated kernel: four channels a thread. What
 // these meet on the other side is the same channels (depthwise), or a few.
 #pragma once
+#include "../core/round.hpp"
 #include "below.cuh"
 #include "norm.cuh"
 
@@ -32,9 +33,9 @@ struct GroupFour {
 /// A run of outputs of a row a thread.
 template <class T, class D, class Chain>
 __global__ void grouped_forward(D d, int first, int n, ForwardPass<T> p, Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const GroupedContraction c = d.get();
-  const int groups = c.cols / vec_size, runs = ceil_div(c.out_w(), pixels_a_thread);
+  const int groups = c.cols / vec_size, runs = math::ceil_div(c.out_w(), pixels_a_thread);
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int channel = int(item % groups) * vec_size;
   const long place = item / groups;
@@ -76,7 +77,7 @@ __global__ void grouped_forward(D d, int first, int n, ForwardPass<T> p, Chain c
 template <class T, class D, class Under>
 __global__ void grouped_data_gradient(D d, int first, int n, BackwardPass<T> p, Under below,
                                       StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const GroupedContraction c = d.get();
   const int groups = c.ci / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -120,7 +121,7 @@ template <class T, class D>
 __global__ void __launch_bounds__(norm_groups* norm_rows)
     grouped_weight_gradient(D d, int n, BackwardPass<T> p) {
   const GroupedContraction c = d.get();
-  const int tiles = ceil_div(c.cols, norm_groups * vec_size), product = int(blockIdx.x) / tiles;
+  const int tiles = math::ceil_div(c.cols, norm_groups * vec_size), product = int(blockIdx.x) / tiles;
   const int channel = (int(blockIdx.x) % tiles * norm_groups + int(threadIdx.x) % norm_groups) * vec_size;
   const int tap = product / c.group_in(), pixels = c.out_h() * c.out_w();
   const int from = c.tap_at(tap / c.kw, tap % c.kw) + product % c.group_in();

@@ -20,7 +20,7 @@ __device__ Vec<T> joined_part(const Join& s, const StoredImage& in, int channels
 template <class T, class D, class Chain>
 __global__ void join_forward(D d, int first, int n, const T* a, const T* b, T* y, Chain chain,
                              StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Join s = d.get();
   const PointwiseItem at(s);
   if (at.sample >= n) return;
@@ -30,7 +30,7 @@ __global__ void join_forward(D d, int first, int n, const T* a, const T* b, T* y
                                    at.channel - s.first_channel(1), at.pixel);
 #pragma unroll
   for (int l = 0; l < vec_size; ++l) {
-    const Place place{first + at.sample, at.channel + l, s.c};
+    const ops::Place place{first + at.sample, at.channel + l, s.c};
     if (s.joining == join_sum)
       v.at[l] += other.at[l];
     else if (place.channel >= of_a)
@@ -57,7 +57,7 @@ struct ImageItem {
 template <int Which, class T, class D, class Under>
 __global__ void join_backward(D d, int first, int n, const T* x, const T* dy, T* dx, Under below,
                               StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Join s = d.get();
   const StoredImage in = s.input(Which);
   const ImageItem at(in);

@@ -1,5 +1,6 @@
 // Kernels of an embedding.
 #pragma once
+#include "../core/round.hpp"
 #include "below.cuh"
 
 namespace kern::gpu {
@@ -7,7 +8,7 @@ namespace kern::gpu {
 /// Four elements of one position a thread.
 template <class T, class Chain>
 __global__ void lookup_forward(Lookup s, int first, int n, ForwardPass<T> p, Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const int groups = s.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
   const int channel = int(item % groups) * vec_size, i = int(item / groups % s.positions),
@@ -25,7 +26,9 @@ __global__ void lookup_forward(Lookup s, int first, int n, ForwardPass<T> p, Cha
 
 /// Rows of a block. It goes over all of a batch's indices, in order, and adds what is of its rows.
 inline constexpr int lookup_threads = 256, most_lookup_blocks = 1024;
-KERN_HOST_DEVICE constexpr int rows_a_block(const Lookup& s) { return ceil_div(s.rows, most_lookup_blocks); }
+KERN_HOST_DEVICE constexpr int rows_a_block(const Lookup& s) {
+  return math::ceil_div(s.rows, most_lookup_blocks);
+}
 
 template <class T>
 __global__ void __launch_bounds__(lookup_threads) lookup_gradient(Lookup s, int n, BackwardPass<T> p) {

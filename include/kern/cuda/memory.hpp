@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "../core/memory.hpp"
+#include "../host/memory.hpp"
 #include "device.hpp"
 
 namespace kern::gpu {
@@ -22,7 +22,7 @@ struct FreePinned {
   }
 };
 
-/// n elements of a trivial type T on a device, zeroed there in the order of the stream: as kern::Buffer's on
+/// n elements of a trivial type T on a device, zeroed there in the order of the stream: as host::Buffer's on
 /// the host aligned (to 256 bytes) and with 64 zeroed bytes of slack behind them. The host can't reach them.
 /// Throws CudaError.
 template <class T>
@@ -34,7 +34,7 @@ class Buffer {
   Buffer() = default;
   Buffer(std::size_t n, const Cuda& where) : size_(n) {
     const OnDevice on(where);
-    const std::size_t bytes = n * sizeof(T) + alignment;
+    const std::size_t bytes = n * sizeof(T) + host::alignment;
     void* raw = nullptr;
     check(cudaMalloc(&raw, bytes), "cudaMalloc(", bytes, " bytes) on device ", where.device);
     data_.reset(static_cast<T*>(raw));
@@ -59,7 +59,7 @@ class Buffer {
 };
 
 /// n elements on the host, zeroed, in memory that stays where it is: copies between it and a device may go on
-/// while the program does. Slack and alignment as kern::Buffer's. Throws CudaError.
+/// while the program does. Slack and alignment as host::Buffer's. Throws CudaError.
 template <class T>
 class PinnedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -67,7 +67,7 @@ class PinnedBuffer {
  public:
   PinnedBuffer() = default;
   explicit PinnedBuffer(std::size_t n) : size_(n) {
-    const std::size_t bytes = n * sizeof(T) + alignment;
+    const std::size_t bytes = n * sizeof(T) + host::alignment;
     void* raw = nullptr;
     check(cudaMallocHost(&raw, bytes), "cudaMallocHost(", bytes, " bytes)");
     data_.reset(static_cast<T*>(raw));

@@ -82,7 +82,7 @@ template <class T, class Chain>
 __global__ void __launch_bounds__(norm_groups* norm_rows)
     norm_sums(Norm s, int first, int n, int chunk, const T* x, ops::NormState<T> state, T* dy, T* parts,
               Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const NormItem at(s, n, chunk);
   const int f = at.feature < s.features() ? at.feature : 0;
   const Vec<T> scale = load(state.scale + f), shift = load(state.shift + f), mean = load(state.mean + f),
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(norm_groups* norm_rows)
 template <class T, class Under>
 __global__ void norm_backward(Norm s, int first, int n, const T* x, ops::NormState<T> state, const T* dy,
                               T* dx, Under below, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const PointwiseItem at(s);
   if (at.sample >= n) return;
   const int f = at.pixel * s.feature_step() + at.channel;

@@ -23,14 +23,14 @@ struct PointwiseItem {
 
 template <class T, class D, class Chain>
 __global__ void pointwise_forward(D d, int first, int n, const T* x, T* y, Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const auto s = d.get();
   const PointwiseItem at(s);
   if (at.sample >= n) return;
   Vec<T> v = load(x + at.in);
 #pragma unroll
   for (int l = 0; l < vec_size; ++l) {
-    const Place place{first + at.sample, at.channel + l, s.c};
+    const ops::Place place{first + at.sample, at.channel + l, s.c};
     v.at[l] = place.channel < s.c ? chain.template bind<T>(place, draw).forward(v.at[l], at.pixel) : T(0);
   }
   put(y + at.out, v);
@@ -40,7 +40,7 @@ __global__ void pointwise_forward(D d, int first, int n, const T* x, T* y, Chain
 template <class T, class D, class Chain, class Under>
 __global__ void pointwise_backward(D d, int first, int n, BackwardPass<T> p, Chain chain, Under below,
                                    StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Pointwise s = d.get();
   const PointwiseItem at(s);
   if (at.sample >= n) return;

@@ -50,13 +50,13 @@ template <class T>
 __global__ void uniform_kernel(T* elements, std::size_t n, Seed seed) {
   if constexpr (sizeof(T) == 4) {
     for_each((n + 3) / 4, [=](std::size_t group) {
-      const random::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::uniform, group);
+      const rng::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::uniform, group);
       for (std::size_t i = 0; i < 4 && group * 4 + i < n; ++i)
-        elements[group * 4 + i] = random::uniform(bits[i]);
+        elements[group * 4 + i] = rng::uniform(bits[i]);
     });
   } else {
     for_each((n + 1) / 2, [=](std::size_t group) {
-      const random::Block r = kern::detail::tensor_block(seed, detail::TensorDraw::uniform53, group);
+      const rng::Block r = kern::detail::tensor_block(seed, detail::TensorDraw::uniform53, group);
       const auto join = [](unsigned high, unsigned low) {
         return double(std::uint64_t(high) << 21 | low >> 11) * 0x1p-53;
       };
@@ -69,7 +69,7 @@ __global__ void uniform_kernel(T* elements, std::size_t n, Seed seed) {
 template <class T>
 __global__ void normal_kernel(T* elements, std::size_t n, Seed seed) {
   for_each((n + 3) / 4, [=](std::size_t group) {
-    const random::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::normal, group);
+    const rng::Block bits = kern::detail::tensor_block(seed, detail::TensorDraw::normal, group);
     for (std::size_t i = 0; i < 4 && group * 4 + i < n; i += 2) {
       const double radius = sqrt(-2 * log_of_bits(bits[i]));
       const double2 z = cos_sin_of_bits(bits[i + 1]);

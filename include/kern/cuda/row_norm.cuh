@@ -48,7 +48,7 @@ __device__ ops::RowStatistics<T> row_statistics(const RowNorm& s, const T* x) {
 template <class T, class Chain>
 __global__ void __launch_bounds__(most_row_threads)
     row_norm_forward(RowNorm s, int first, ForwardPass<T> p, Chain chain, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const int sample = int(blockIdx.x) / s.rows, row = int(blockIdx.x) % s.rows;
   const T* const x = p.x + std::ptrdiff_t(blockIdx.x) * s.weight_size();
   T* const y = p.y + std::ptrdiff_t(sample) * s.out_size();
@@ -75,7 +75,7 @@ template <class T, bool DataGradient, class Under>
 __global__ void __launch_bounds__(most_row_threads)
     row_norm_backward(RowNorm s, int first, BackwardPass<T> p, ops::RowStatistics<T>* all, Under below,
                       StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const int sample = int(blockIdx.x) / s.rows, row = int(blockIdx.x) % s.rows;
   const T* const x = p.x + std::ptrdiff_t(blockIdx.x) * s.weight_size();
   const auto statistics = row_statistics(s, x);

@@ -17,7 +17,7 @@ __global__ void softmax_forward(SoftmaxRows d, int n, const T* x, T* y) {
 template <class T, class Under>
 __global__ void softmax_backward(SoftmaxRows d, int first, int n, BackwardPass<T> p, Under below,
                                  StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const int sample = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (sample >= n) return;
   const std::ptrdiff_t at = std::ptrdiff_t(sample) * d.out_size();

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../core/stage.hpp"
+#include "../ops/draw.hpp"
 
 namespace kern::gpu {
 
@@ -32,7 +32,7 @@ struct StepDraw {
   Seed seed;
   bool train;
   const StepBlock* block;
-  __device__ operator Draw() const { return {seed, train ? block->step : 0, train}; }
+  __device__ operator ops::Draw() const { return {seed, train ? block->step : 0, train}; }
 };
 
 }  // namespace kern::gpu

@@ -82,16 +82,16 @@ struct SlidingTile {
   KERN_HOST_DEVICE constexpr int row_pitch(const Sliding& s) const {
     const int row = in_columns(s) * pitch(s);
     if (s.pooled || s.stride_w > 1) return row;
-    return round_up(row - columns * pitch(s), 32) + columns * pitch(s);
+    return math::round_up(row - columns * pitch(s), 32) + columns * pitch(s);
   }
   KERN_HOST_DEVICE constexpr int in_elements(const Sliding& s) const {
-    return round_up(in_rows(s) * row_pitch(s), 4);
+    return math::round_up(in_rows(s) * row_pitch(s), 4);
   }
   KERN_HOST_DEVICE constexpr int elements(const Sliding& s) const {
     return in_elements(s) + taps * s.kw * depth * channels;
   }
   KERN_HOST_DEVICE constexpr int blocks_of_picture(const Sliding& s) const {
-    return ceil_div(s.rows, rows) * ceil_div(s.columns, columns);
+    return math::ceil_div(s.rows, rows) * math::ceil_div(s.columns, columns);
   }
 };
 
@@ -99,11 +99,12 @@ struct SlidingTile {
 /// latency, many leave a multiprocessor few blocks to overlap.
 KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
   const int threads = t.threads(s);
-  const long covered = long(ceil_div(s.rows, t.rows)) * t.rows * ceil_div(s.columns, t.columns) * t.columns;
-  const long useful = 1000L * s.rows * s.columns / covered * threads / round_up(threads, 32);
+  const long covered =
+      long(math::ceil_div(s.rows, t.rows)) * t.rows * math::ceil_div(s.columns, t.columns) * t.columns;
+  const long useful = 1000L * s.rows * s.columns / covered * threads / math::round_up(threads, 32);
   const long products = long(s.kh) * s.kw * s.in * s.high * s.wide * s.channels_a_thread();
-  const long passes = long(ceil_div(s.kh, t.taps)) * ceil_div(s.in, t.depth);
-  const long input = passes * t.in_rows(s) * t.in_columns(s) * ceil_div(t.depth, 4),
+  const long passes = long(math::ceil_div(s.kh, t.taps)) * math::ceil_div(s.in, t.depth);
+  const long input = passes * t.in_rows(s) * t.in_columns(s) * math::ceil_div(t.depth, 4),
              weights = passes * t.taps * s.kw * t.depth * t.channels / 4;
   const long rest =
       (input * tuning.input_cost + weights * tuning.weight_cost) / threads + passes * tuning.barrier_cost;
@@ -115,7 +116,7 @@ KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
 /// The best tile. None has 0 rows: the kernel is too large.
 KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_size) {
   const int step = s.channels_a_thread();
-  const int channels = round_up(ceil_div(s.out, ceil_div(s.out, tuning.channels)), step);
+  const int channels = math::round_up(math::ceil_div(s.out, math::ceil_div(s.out, tuning.channels)), step);
   SlidingTile best{};
   long best_score = 0;
   for (int taps = s.kh; taps > 0; taps = taps > 1 ? 1 : 0)
@@ -126,8 +127,9 @@ KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_siz
       bool fits = false;
       for (int across = 1; across <= 8; ++across)
         for (int down = 1; down <= 32; ++down) {
-          if (down > 1 && ceil_div(s.rows, down) == ceil_div(s.rows, down - 1)) continue;
-          const SlidingTile t{ceil_div(s.rows, down), ceil_div(s.columns, across), channels, depth, taps};
+          if (down > 1 && math::ceil_div(s.rows, down) == math::ceil_div(s.rows, down - 1)) continue;
+          const SlidingTile t{math::ceil_div(s.rows, down), math::ceil_div(s.columns, across), channels,
+                              depth, taps};
           if (t.threads(s) > tuning.threads || t.elements(s) * element_size > tuning.shared_memory) continue;
           fits = true;
           if (const long its = score(s, t); its > best_score) best = t, best_score = its;
@@ -148,7 +150,7 @@ KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_siz
 
 KERN_HOST_DEVICE constexpr Sliding forward_sliding(const Contraction& c) {
   const bool pooled = c.pooled();
-  return {c.out_h(),  pooled ? c.out_w() : ceil_div(c.out_w(), pixels_a_thread),
+  return {c.out_h(),  pooled ? c.out_w() : math::ceil_div(c.out_w(), pixels_a_thread),
           c.pool_h,   pooled ? c.pool_w : pixels_a_thread,
           c.cols,     c.ci,
           c.kh,       c.kw,
@@ -164,10 +166,10 @@ struct Border {
 KERN_HOST_DEVICE constexpr Sliding backward_sliding(const Contraction& c, Border around) {
   const int rows = c.h - 2 * around.h, columns = c.w - 2 * around.w;
   return {rows,
-          ceil_div(columns, pixels_a_thread),
+          math::ceil_div(columns, pixels_a_thread),
           1,
           pixels_a_thread,
-          round_up(c.ci, 4),
+          math::round_up(c.ci, 4),
           c.cols,
           c.kh,
           c.kw,
@@ -183,7 +185,7 @@ KERN_HOST_DEVICE constexpr Sliding backward_sliding(const Contraction& c, Border
 struct GradientTile {
   int taps, depth, channels, each, rows, columns, splits;
 
-  KERN_HOST_DEVICE constexpr int quads(const Contraction& c) const { return ceil_div(c.kw * depth, 4); }
+  KERN_HOST_DEVICE constexpr int quads(const Contraction& c) const { return math::ceil_div(c.kw * depth, 4); }
   /// Threads that share no product.
   KERN_HOST_DEVICE constexpr int threads_apart(const Contraction& c) const {
     return taps * quads(c) * (channels / each);
@@ -204,27 +206,29 @@ struct GradientTile {
   /// banks, somewhat more than there are.
   KERN_HOST_DEVICE constexpr int row_pitch(const Contraction& c) const {
     const int row = in_columns(c) * pitch(c);
-    return c.ci % 4 == 0 ? row : round_up(row, 32) + lesser(16, greater(8, 4 * quads(c)));
+    return c.ci % 4 == 0 ? row : math::round_up(row, 32) + lesser(16, greater(8, 4 * quads(c)));
   }
   /// Of the input in shared memory; four more, for quads that reach over the end.
   KERN_HOST_DEVICE constexpr int in_elements(const Contraction& c) const {
-    return round_up(in_rows(c) * row_pitch(c) + 4, 4);
+    return math::round_up(in_rows(c) * row_pitch(c) + 4, 4);
   }
   /// At the end the splits' sums, or the bias's, stand there.
   KERN_HOST_DEVICE constexpr int elements(const Contraction& c) const {
     return greater(in_elements(c) + rows * columns * channels, threads(c) * 4 * (splits > 1 ? each : 1));
   }
   KERN_HOST_DEVICE constexpr int bands_down(const Contraction& c) const {
-    return ceil_div(c.out_h() * c.pool_h, rows);
+    return math::ceil_div(c.out_h() * c.pool_h, rows);
   }
   KERN_HOST_DEVICE constexpr int bands_across(const Contraction& c) const {
-    return ceil_div(c.out_w() * c.pool_w, columns);
+    return math::ceil_div(c.out_w() * c.pool_w, columns);
   }
   /// Blocks of a part.
-  KERN_HOST_DEVICE constexpr int tap_tiles(const Contraction& c) const { return ceil_div(c.kh, taps); }
-  KERN_HOST_DEVICE constexpr int depth_tiles(const Contraction& c) const { return ceil_div(c.ci, depth); }
+  KERN_HOST_DEVICE constexpr int tap_tiles(const Contraction& c) const { return math::ceil_div(c.kh, taps); }
+  KERN_HOST_DEVICE constexpr int depth_tiles(const Contraction& c) const {
+    return math::ceil_div(c.ci, depth);
+  }
   KERN_HOST_DEVICE constexpr int channel_tiles(const Contraction& c) const {
-    return ceil_div(c.cols, channels);
+    return math::ceil_div(c.cols, channels);
   }
 };
 
@@ -241,7 +245,7 @@ KERN_HOST_DEVICE constexpr GradientTile gradient_tile_of(const Contraction& c, i
           GradientTile t{one ? 1 : c.kh, depth, channels, channels % 8 == 0 ? 8 : 4, 0, columns, 1};
           if (t.threads(c) > tuning.threads) continue;
           // Bands cut no window of a pool.
-          for (t.rows = lesser(round_up(8, c.pool_h), all_rows); t.rows > 0; t.rows -= c.pool_h) {
+          for (t.rows = lesser(math::round_up(8, c.pool_h), all_rows); t.rows > 0; t.rows -= c.pool_h) {
             for (t.splits = 16; t.splits > 0; t.splits /= 2)
               if (t.splits <= columns && t.threads(c) <= tuning.threads && t.threads(c) >= channels / 4 &&
                   t.elements(c) * element_size <= tuning.shared_memory)

@@ -8,7 +8,7 @@ namespace kern::gpu {
 template <class T, class D, class Chain>
 __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIndex* argmax, Chain chain,
                                StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Window s = d.get();
   const int groups = s.cols / vec_size, pixels = s.out_h() * s.out_w();
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -54,7 +54,7 @@ __global__ void window_forward(D d, int first, int n, const T* x, T* y, WindowIn
 /// each, in order; taken back through the stage below.
 template <class T, class D, class Under>
 __global__ void window_backward(D d, int first, int n, BackwardPass<T> p, Under below, StepDraw at_step) {
-  const Draw draw = at_step;
+  const ops::Draw draw = at_step;
   const Window s = d.get();
   const int groups = s.cols / vec_size;
   const long item = long(blockIdx.x) * blockDim.x + threadIdx.x;

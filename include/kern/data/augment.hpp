@@ -18,7 +18,7 @@ constexpr int below(std::uint32_t r, int n) { return int(std::uint64_t{r} * std:
 /// Whether to do what is done with probability p.
 inline bool chosen(const char* name, float p, std::uint32_t r) {
   if (!(p >= 0 && p <= 1)) throw ArgumentError(text(name, ": p must be 0 to 1, got ", p));
-  return random::uniform(r) < p;
+  return rng::uniform(r) < p;
 }
 template <class Sample, Size2 Size>
 using Cropped = Shape<Sample::extents[0], Size.h, Size.w>;
@@ -112,7 +112,7 @@ struct RandomErasing {
 
  private:
   static double within(double low, double high, std::uint32_t r) {
-    return low + (high - low) * double(random::uniform(r));
+    return low + (high - low) * double(rng::uniform(r));
   }
 };
 

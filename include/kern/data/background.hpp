@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../core/simd.hpp"
+#include "../host/pause.hpp"
 
 namespace kern::data {
 
@@ -79,7 +79,7 @@ class Background {
     const std::atomic<std::uint32_t>& m = made(number);
     for (int i = 0; i < spins; ++i) {
       if (m.load(std::memory_order_acquire) == number + 1) return;
-      pause();
+      host::pause();
     }
     for (std::uint32_t before; (before = m.load(std::memory_order_acquire)) != number + 1;) m.wait(before);
   }

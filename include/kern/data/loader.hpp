@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "../core/memory.hpp"
 #include "../core/philox.hpp"
 #include "../host/host.hpp"
+#include "../host/memory.hpp"
 #include "background.hpp"
 #include "batch.hpp"
 #include "dataset.hpp"
@@ -204,7 +204,7 @@ class DataLoader {
         : images(batch * output_size + std::max(input_size, output_size) - output_size),
           bytes(input_size),
           labels(batch * Labels::size) {}
-    Buffer<float> images;
+    host::Buffer<float> images;
     Bytes bytes;  // of a picture that changes
     std::vector<typename Labels::Element> labels;
     std::size_t count = 0;

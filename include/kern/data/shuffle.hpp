@@ -18,7 +18,7 @@ using OrderKey = std::pair<std::uint64_t, std::uint32_t>;
 /// What number i is sorted by.
 KERN_HOST_DEVICE constexpr std::uint64_t shuffle_key(Seed seed, Shuffle use, std::uint32_t epoch,
                                                      std::uint32_t i) {
-  const random::Block r = random::draw(seed, random::Stream::shuffle, std::uint32_t(use), epoch, i);
+  const rng::Block r = rng::draw(seed, rng::Stream::shuffle, std::uint32_t(use), epoch, i);
   return std::uint64_t{r[0]} << 32 | r[1];
 }
 

@@ -29,10 +29,10 @@ class SyntheticShapes {
   std::size_t size() const { return size_; }
   Record get(std::size_t i) const {
     const auto draw = [&](std::uint32_t group) {
-      return random::draw(seed_, random::Stream::picture, std::uint32_t(split_), 0, group, std::uint32_t(i));
+      return rng::draw(seed_, rng::Stream::picture, std::uint32_t(split_), 0, group, std::uint32_t(i));
     };
     const int label = int(i % 10);
-    const random::Block place = draw(0), around = draw(1), own = draw(2);
+    const rng::Block place = draw(0), around = draw(1), own = draw(2);
     const int r = 6 + below(place[0], 5), cx = 12 + below(place[1], 8), cy = 12 + below(place[2], 8);
     int colours[2][3];  // around the shape, and its own, which is brighter
     for (std::size_t c = 0; c < 3; ++c) {
@@ -44,7 +44,7 @@ class SyntheticShapes {
       for (int x = 0; x < 32; ++x)
         for (const int c : colours[inside(label, x - cx, y - cy, r)]) *to++ = std::uint8_t(c);
     for (std::size_t k = 0; k < pixels_.size(); k += 16) {
-      const random::Block noise = draw(std::uint32_t(3 + k / 16));
+      const rng::Block noise = draw(std::uint32_t(3 + k / 16));
       for (std::size_t b = 0; b < 16; ++b) {
         const int n = int(noise[b / 4] >> 8 * (b % 4) & 255) - 128;
         pixels_[k + b] = std::uint8_t(std::clamp(pixels_[k + b] + n * noise_amplitude / 128, 0, 255));

@@ -29,9 +29,9 @@ struct TransformDraw {
   std::uint32_t index = 0;  ///< of the sample in its data set
   std::uint32_t place = 0;  ///< of the transform; set by Compose
 
-  /// Four 32-bit numbers for each `group`; random::uniform makes one of them a float in [0, 1).
-  constexpr random::Block block(std::uint32_t group = 0) const {
-    return random::draw(seed, random::Stream::transform, place, epoch, group, index);
+  /// Four 32-bit numbers for each `group`; rng::uniform makes one of them a float in [0, 1).
+  constexpr rng::Block block(std::uint32_t group = 0) const {
+    return rng::draw(seed, rng::Stream::transform, place, epoch, group, index);
   }
 };
 
@@ -111,10 +111,10 @@ class Normalize {
     for (std::size_t c = 0; c < std::size_t(image.channels); ++c) {
       const float mean = mean_[mean_.size() == 1 ? 0 : c], std = std_[std_.size() == 1 ? 0 : c];
       float* const values = image.values + c * area;
-      const std::size_t whole = area - area % std::size_t(lanes<float>);
-      const auto m = splat(mean), d = splat(std);
-      for (std::size_t i = 0; i < whole; i += std::size_t(lanes<float>))
-        store(values + i, (load(values + i) - m) / d);
+      const std::size_t whole = area - area % std::size_t(simd::lanes<float>);
+      const auto m = simd::splat(mean), d = simd::splat(std);
+      for (std::size_t i = 0; i < whole; i += std::size_t(simd::lanes<float>))
+        simd::store(values + i, (simd::load(values + i) - m) / d);
       for (std::size_t i = whole; i < area; ++i) values[i] = (values[i] - mean) / std;
     }
   }

@@ -115,7 +115,7 @@ class Contract {
   static std::size_t n;
   static int i;
   static Slice s;
-  static Draw draw;
+  static ops::Draw draw;
   static D d;
   static N norm;
   static J join;

@@ -25,17 +25,17 @@ struct Unerased<erase_shapes<Net>> {
 /// A layer's dotted name, empty if it is no more than its number (which the error says anyway).
 template <class Net, int Layer>
 constexpr auto layer_text() {
-  constexpr Path path = [] {
+  constexpr LayerPath path = [] {
     if constexpr (Layer < 0) {
-      return Path{};
+      return LayerPath{};
     } else {
-      const Path p = nn::layer_paths<Net>[std::size_t(Layer)];
+      const LayerPath p = nn::layer_paths<Net>[std::size_t(Layer)];
       int number = 0;
       for (std::size_t i = 0; i < p.size; ++i) {
         if (p.text[i] < '0' || p.text[i] > '9' || number > Layer) return p;
         number = number * 10 + (p.text[i] - '0');
       }
-      return number == Layer ? Path{} : p;
+      return number == Layer ? LayerPath{} : p;
     }
   }();
   kern::detail::Text<path.size + 1> t;
@@ -45,7 +45,7 @@ constexpr auto layer_text() {
 }
 
 /// Refuses to be a base class where F is a misfit. Name: the layer's, as layer_text gives it.
-template <Fault F, auto Name>
+template <ShapeFault F, auto Name>
 struct Refused {
   static_assert(sizeof(*kern::detail::complaint<F, Name>()));
 };

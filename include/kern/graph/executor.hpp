@@ -119,13 +119,13 @@ class Executor {
   /// Runs n samples through the first Stages stages, keeping what backward() needs. -> their outputs, as
   /// stored.
   template <int Stages = stages>
-  const T* forward(const T* samples, int n, Draw draw) {
+  const T* forward(const T* samples, int n, ops::Draw draw) {
     begin(samples, n, draw);
     return run<Stages>(samples, n);
   }
   /// The two parts of forward(): what may allocate and copy, and the stages.
   template <class Samples>
-  [[gnu::noinline]] void begin(Samples samples, int n, Draw draw) {
+  [[gnu::noinline]] void begin(Samples samples, int n, ops::Draw draw) {
     if constexpr (S::normalises) require_variance(n), parameters_.statistics_change();
     reserve_training(n);
     parameters_.prepare_forward();
@@ -292,7 +292,7 @@ class Executor {
                                                              memory.y(I, worker, s.first), nullptr};
     if constexpr (from.second != nn::Reads::none) pass.other = memory.value(from.second, worker, s.first);
     backend_.forward(s, S::template descriptor<I, Mode::inference>(inference_), pass,
-                     S::template chain<I, Mode::inference>(), Draw{});
+                     S::template chain<I, Mode::inference>(), ops::Draw{});
   }
   template <int I>
   void forward(Slice s) {
@@ -455,7 +455,7 @@ class Executor {
   ParameterMemory<S, Backend, T> parameters_;
   TrainingMemory<S, Backend, T> training_memory_;
   InferenceMemory<S, Backend, T> inference_memory_;
-  Draw draw_{};
+  ops::Draw draw_{};
 };
 
 }  // namespace kern::graph

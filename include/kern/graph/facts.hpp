@@ -42,7 +42,7 @@ template <class Net, class In, class Device = Host, class T = float>
 inline constexpr auto workspace_bytes =
     graph::fact<Net, In, typename Device::template Backend<T>>([](const auto& p) {
       return (std::size_t(p.input_size()) + p.activations + p.outer_gradients) * sizeof(T) +
-             p.indices * sizeof(WindowIndex);
+             p.indices * sizeof(stage::WindowIndex);
     });
 
 }  // namespace kern

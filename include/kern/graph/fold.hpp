@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "../core/round.hpp"
 #include "../core/simd.hpp"
 #include "../ops/chain.hpp"
 #include "order.hpp"
@@ -62,9 +63,9 @@ class Folder {
   }
 
   constexpr Plan<N> fold(bool checked) {
-    if (checked && too_large(0, size_of(d_, round_up(std::min(d_.c, most), layout_.channel_multiple))))
+    if (checked && too_large(0, size_of(d_, math::round_up(std::min(d_.c, most), layout_.channel_multiple))))
       return plan_;
-    cols_ = reads_unpadded() ? d_.c : round_up(d_.c, layout_.channel_multiple);
+    cols_ = reads_unpadded() ? d_.c : math::round_up(d_.c, layout_.channel_multiple);
     plan_.input_cols = cols_;
     share(nn::Reads::input);
     for (int i = 0; i < N; ++i) {
@@ -102,7 +103,7 @@ class Folder {
   }
   /// The largest of what a layer needs: its input with a border, its output, its weight.
   constexpr double stored_size(const LayerTraits& l, const nn::Rule& r) const {
-    const int cols = round_up(std::min(r.out.c, most), layout_.channel_multiple);
+    const int cols = math::round_up(std::min(r.out.c, most), layout_.channel_multiple);
     double largest = std::max(size_of(d_, cols_, r.padding), size_of(r.out, cols));
     if (l.lowers_to == nn::Lowering::contraction)
       largest = std::max(largest, double(r.kernel.h) * r.kernel.w * cols_ * cols);
@@ -183,7 +184,7 @@ class Folder {
     begin(Kind::join, i, Boundary::joined);
     ends(b, Boundary::joined);
     current().reads.second = b.stage;
-    cols_ = round_up(r.out.c, layout_.channel_multiple);
+    cols_ = math::round_up(r.out.c, layout_.channel_multiple);
     image_ = image_ || b.image;
     current().pointwise = {r.out.h, r.out.w, r.out.c, cols_, 0, 0};
     current().joining = l.joining;
@@ -237,7 +238,7 @@ class Folder {
   constexpr void contraction(int i, const LayerTraits& l, const nn::Rule& r) {
     border(i, r.padding);
     begin(Kind::contraction, i, Boundary::contraction_reads);
-    const int cols = round_up(r.out.c, layout_.channel_multiple);
+    const int cols = math::round_up(r.out.c, layout_.channel_multiple);
     current().contraction = {d_.h + 2 * r.padding.h,
                              d_.w + 2 * r.padding.w,
                              cols_,
@@ -257,7 +258,7 @@ class Folder {
   constexpr void grouped(int i, const LayerTraits& l, const nn::Rule& r) {
     border(i, r.padding);
     begin(Kind::grouped, i, Boundary::grouped_reads);
-    const int cols = round_up(r.out.c, layout_.channel_multiple);
+    const int cols = math::round_up(r.out.c, layout_.channel_multiple);
     current().grouped = {d_.h + 2 * r.padding.h,
                          d_.w + 2 * r.padding.w,
                          cols_,
@@ -316,14 +317,14 @@ class Folder {
   }
   constexpr void lookup(int i, const nn::Rule& r) {
     begin(Kind::lookup, i, Boundary::output);
-    cols_ = round_up(r.out.c, layout_.channel_multiple);
+    cols_ = math::round_up(r.out.c, layout_.channel_multiple);
     current().lookup = {d_.size(), r.rows, r.out.c, cols_, 0, 0, r.padding_row};
     current().param_in = r.out.c, current().param_out = r.rows;
   }
   constexpr void dense(int i, const LayerTraits& l, const nn::Rule& r) {
     begin(Kind::dense, i, Boundary::dense_reads);
     image_ = false;
-    const int cols = round_up(r.out.c, layout_.channel_multiple);
+    const int cols = math::round_up(r.out.c, layout_.channel_multiple);
     current().dense = {d_.h * d_.w * cols_, r.out.c, cols};
     parameters(l, d_.h, d_.w, d_.c, r.out.c);
     cols_ = cols;

@@ -34,7 +34,7 @@ constexpr auto output_shape() {
 }
 /// The first extent in which samples of shape Got differ from Want's, the first of which may be any.
 template <class Want, class Got, int First, Mismatch Kind = Mismatch::batch_image_shape>
-constexpr Fault samples_fault() {
+constexpr ShapeFault samples_fault() {
   if constexpr (Want::rank != Got::rank) {
     return {Kind, -1, Want::rank, Got::rank};
   } else {
@@ -102,8 +102,9 @@ class Model
   using Sample = TensorView<const T, typename In::Sample>;
   using Batch = TensorView<const T, typename In::Batch>;
   /// What a Trainer also takes: a batch where the model is.
-  using BatchOnDevice = std::conditional_t<std::is_same_v<typename Backend::template Memory<T>, Buffer<T>>,
-                                           Batch, TensorView<const T, typename In::Batch, Device>>;
+  using BatchOnDevice =
+      std::conditional_t<std::is_same_v<typename Backend::template Memory<T>, host::Buffer<T>>, Batch,
+                         TensorView<const T, typename In::Batch, Device>>;
 
   explicit Model(Seed seed = {}, const Device& device = {})
     requires(In::is_static)
@@ -133,8 +134,8 @@ class Model
     requires(!std::is_convertible_v<const Other&, Batch> && !std::is_convertible_v<const Other&, Sample>)
   auto predict(const Other&) {
     constexpr bool one = Other::Extents::rank == Sample::rank;
-    constexpr Fault f = detail::samples_fault<typename std::conditional_t<one, Sample, Batch>::Extents,
-                                              typename Other::Extents, !one>();
+    constexpr ShapeFault f = detail::samples_fault<typename std::conditional_t<one, Sample, Batch>::Extents,
+                                                   typename Other::Extents, !one>();
     (void)sizeof(graph::Refused<f, detail::Text<1>{}>);
     if constexpr (f.kind == Mismatch::none) {
       constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Other::Element>, T>;
@@ -332,7 +333,7 @@ class Model
   // time
   [[gnu::cold]] Model(Dims input, Seed seed, const Device& device, int)
       : executor_(input, device), seed_(seed) {
-    const Fault& f = plan().fault;
+    const ShapeFault& f = plan().fault;
     if (f.kind != Mismatch::none)
       throw ShapeError(text("layer ", f.layer, " (", nn::layer_paths<Net>[std::size_t(f.layer)].text,
                             "): ", mismatch_text(f.kind), ": expected ", f.expects, ", got ", f.gets));
@@ -345,8 +346,8 @@ class Model
         if constexpr (graph::begins_normal<Net>)
           if (s.parameter.initial == nn::Initial::normal) return normal(s, seed, number, i);
         if (s.parameter.initial != nn::Initial::uniform) return T(s.parameter.initial == nn::Initial::one);
-        const auto r = random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4))[i % 4];
-        return T((2 * double(random::uniform(r)) - 1) * bound);
+        const auto r = rng::draw(seed, rng::Stream::init, number, 0, std::uint32_t(i / 4))[i % 4];
+        return T((2 * double(rng::uniform(r)) - 1) * bound);
       });
       ++number;
     }
@@ -355,8 +356,7 @@ class Model
   /// Element i of parameter `number`, one of N(0, 1); 0 in the row that begins so.
   static T normal(const graph::ParameterSlot& s, Seed seed, std::uint32_t number, std::size_t i) {
     if (i / std::size_t(s.parameter.shape[1]) == std::size_t(s.parameter.zero_row)) return T(0);
-    return T(
-        detail::normal_of(random::draw(seed, random::Stream::init, number, 0, std::uint32_t(i / 4)))[i % 4]);
+    return T(detail::normal_of(rng::draw(seed, rng::Stream::init, number, 0, std::uint32_t(i / 4)))[i % 4]);
   }
 
   template <class S>

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "../core/memory.hpp"
+#include "../host/memory.hpp"
 #include "../ops/batch_norm.hpp"
 #include "structure.hpp"
 
@@ -169,7 +169,9 @@ class ParameterMemory {
   }
 
  private:
-  static constexpr std::size_t aligned(std::size_t n) { return (n + alignment - 1) / alignment * alignment; }
+  static constexpr std::size_t aligned(std::size_t n) {
+    return (n + host::alignment - 1) / host::alignment * host::alignment;
+  }
   template <int I>
   const T* weight() const {
     return parameters_.data() + plan_.stage[I].weight;

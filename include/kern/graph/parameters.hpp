@@ -33,7 +33,7 @@ namespace kern::graph {
 
 /// Parameter `index` of layer `layer`, and what PyTorch calls it.
 struct ParameterSlot {
-  Path name{};
+  LayerPath name{};
   nn::Parameter parameter{};
   int layer = 0, index = 0;
 };
@@ -122,7 +122,7 @@ template <class Net>
 namespace detail {
 /// Characters to insert, delete or replace between two names.
 constexpr int edit_distance(std::string_view a, std::string_view b) {
-  std::array<int, Path::capacity + 1> row{};
+  std::array<int, LayerPath::capacity + 1> row{};
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = int(j);
   for (std::size_t i = 0; i < a.size(); ++i) {
     int diagonal = std::exchange(row[0], int(i) + 1);
@@ -149,7 +149,7 @@ constexpr auto nearest_parameters(std::string_view name) {
 }
 template <class Net, int Slot>
 constexpr auto slot_text() {
-  constexpr Path name = parameter_slots<Net>[Slot].name;
+  constexpr LayerPath name = parameter_slots<Net>[Slot].name;
   kern::detail::Text<name.size + 1> t;
   for (std::size_t i = 0; i < name.size; ++i) t.text[i] = name.text[i];
   return t;
@@ -193,7 +193,7 @@ constexpr bool names_are_unique() {
 /// No layer's dotted name was cut.
 template <class Net>
 constexpr bool names_are_whole() {
-  for (const Path& p : nn::layer_paths<Net>)
+  for (const LayerPath& p : nn::layer_paths<Net>)
     if (p.cut) return false;
   for (const ParameterSlot& s : parameter_slots<Net>)
     if (s.name.cut) return false;

@@ -198,7 +198,7 @@ struct Plan {
   std::size_t inner = 0;  // elements a sample of outputs that only the same few samples read: in inference
   std::size_t activations = 0, indices = 0;              // of all others
   std::size_t inner_gradients = 0, outer_gradients = 0;  // of gradients, likewise
-  Fault fault{};
+  ShapeFault fault{};
 
   /// How a sample of the input is stored.
   constexpr Entry entry() const {

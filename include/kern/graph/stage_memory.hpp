@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "../core/memory.hpp"
+#include "../host/memory.hpp"
 #include "structure.hpp"
 
 namespace kern::graph {
@@ -23,7 +23,7 @@ class TrainingMemory {
       if constexpr (S::training.stage[I].gradient_in_parts()) {
         partial_at_[I] = partial_size_;
         const std::size_t size = Backend::partial_size(S::template numbers<I>(plan_));
-        partial_size_ += (size + alignment - 1) / alignment * alignment;
+        partial_size_ += (size + host::alignment - 1) / host::alignment * host::alignment;
         if constexpr (I < S::chunked) chunked_partial_size_ = partial_size_;
       }
     });

@@ -180,7 +180,7 @@ struct Structure {
     if (s.kind == Kind::contraction) {
       Contraction here = s.contraction, there = training.stage[std::size_t(trained_as(i))].contraction;
       here.border_h = there.border_h, here.border_w = there.border_w;
-      if (kern::detail::fields(here) != kern::detail::fields(there)) return true;
+      if (stage::fields(here) != stage::fields(there)) return true;
     }
     return s.folded >= 0;
   }

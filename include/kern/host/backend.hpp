@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "../core/thread_pool.hpp"
+#include "../core/round.hpp"
 #include "../ops/softmax.hpp"
 #include "convolve.hpp"
 #include "dense.hpp"
@@ -19,6 +19,7 @@
 #include "pointwise.hpp"
 #include "prepare.hpp"
 #include "row_norm.hpp"
+#include "thread_pool.hpp"
 #include "window.hpp"
 
 namespace kern::host {
@@ -121,10 +122,10 @@ class Backend : public OwnMemory<T> {
     map(n, [=](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; i += std::size_t(L))  // the buffers have a register of slack
         [&](vec<T> wi, auto... at) {
-          op(wi, kern::load(g + i), at...);
+          op(wi, simd::load(g + i), at...);
           store(w + i, wi);
           ((states ? store(states + i, at) : void()), ...);
-        }(kern::load(w + i), (states ? kern::load(states + i) : vec<T>{})...);
+        }(simd::load(w + i), (states ? simd::load(states + i) : vec<T>{})...);
     });
   }
   /// f(i) for each i < n, in parallel: a function object that runs on any backend.
@@ -151,7 +152,7 @@ class Backend : public OwnMemory<T> {
     map(n, [=](std::size_t begin, std::size_t end) {
       vec<T> all{};
       for (std::size_t i = begin; i < end; i += std::size_t(L))
-        all = op.join(all, op.term(kern::load(x + i)));
+        all = op.join(all, op.term(simd::load(x + i)));
       double part = 0;
       for (int i = 0; i < L; ++i) part = op.join(part, double(all[i]));
       parts[begin / map_block] = part;
@@ -176,7 +177,7 @@ class Backend : public OwnMemory<T> {
 
   /// y = chain(pool(x * w + bias)), or what else the stage says. A Dense comes for the whole batch.
   template <class D, class Chain>
-  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, Draw draw) {
+  void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, ops::Draw draw) {
     using Stage = typename D::type;
     if constexpr (std::is_same_v<Stage, Contraction>) {
       output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int worker) {
@@ -238,7 +239,7 @@ class Backend : public OwnMemory<T> {
       const Dense c = d.get();
       constexpr int most_rows = dense_rows, most_cols = 4 * panel * L;
       const int row_blocks = (s.count() + most_rows - 1) / most_rows;
-      const int columns = round_up((c.cols + threads() - 1) / threads(), panel * L);
+      const int columns = math::round_up((c.cols + threads() - 1) / threads(), panel * L);
       const int width = std::min(columns, most_cols), col_blocks = (c.cols + width - 1) / width;
       pool_.run(row_blocks * col_blocks, [&](int task, int) {
         const int first = task / col_blocks * most_rows, last = std::min(s.count(), first + most_rows);
@@ -265,7 +266,7 @@ class Backend : public OwnMemory<T> {
   /// dy, dL/dy, becomes the gradient of what the chain got; dx (with DataGradient) and the parameters'
   /// gradients follow from it. A Contraction adds the latter to the chunk's partial sums at p.dw.
   template <bool DataGradient, class D, class Chain>
-  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, NoBelow, Draw draw) {
+  void backward(Slice s, D d, const BackwardPass<T>& p, const Chain& chain, NoBelow, ops::Draw draw) {
     using Stage = typename D::type;
     if constexpr (std::is_same_v<Stage, Contraction>) {
       for (int sample = 0; sample < s.count(); ++sample) {
@@ -346,7 +347,7 @@ class Backend : public OwnMemory<T> {
 
   /// dL/dy -> dL/d(what the chain got), in place.
   template <class D, class Chain>
-  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, Draw draw) {
+  void undo(Slice s, D d, const T* y, T* dy, const Chain& chain, ops::Draw draw) {
     samples(s, [&](int sample, int) {
       const auto c = d.get();
       const std::ptrdiff_t out = std::ptrdiff_t(sample) * c.out_size();
@@ -354,10 +355,10 @@ class Backend : public OwnMemory<T> {
     });
   }
   template <class D>
-  void undo(Slice, D, const T*, T*, const ops::Chain<>&, Draw) {}
+  void undo(Slice, D, const T*, T*, const ops::Chain<>&, ops::Draw) {}
   /// dx of a Join's input, after undo().
   template <int Which, class D, class Under>
-  void join_backward(Slice s, D d, const T*, const T* dy, T* dx, const Under&, Draw) {
+  void join_backward(Slice s, D d, const T*, const T* dy, T* dx, const Under&, ops::Draw) {
     samples(s, [&](int sample, int) {
       const Join c = d.get();
       host::join_backward<Which>(d, dy + std::ptrdiff_t(sample) * c.out_size(),
@@ -384,14 +385,14 @@ class Backend : public OwnMemory<T> {
   }
   template <class D, class Chain>
   void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int chunk,
-                 const Chain& chain, Draw draw) {
+                 const Chain& chain, ops::Draw draw) {
     host::norm_sums(d, s.first, s.count(), x, state, dy,
                     parts + std::ptrdiff_t(chunk) * 2 * d.get().features(), chain, draw);
   }
   /// dx from the dy that norm_sums() left and the sums over the whole batch.
   template <class D, class Under>
   void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx,
-                     const Under&, Draw) {
+                     const Under&, ops::Draw) {
     samples(s, [&](int sample, int) {
       const Norm c = d.get();
       const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size();
@@ -404,8 +405,8 @@ class Backend : public OwnMemory<T> {
   template <class D>
   void gather(D d, const T* partials, std::size_t stride, int chunks, T* dw, T* db) {
     const auto sum = [=](std::size_t at) {
-      vec<T> v = kern::load(partials + at);
-      for (int i = 1; i < chunks; ++i) v += kern::load(partials + std::size_t(i) * stride + at);
+      vec<T> v = simd::load(partials + at);
+      for (int i = 1; i < chunks; ++i) v += simd::load(partials + std::size_t(i) * stride + at);
       return v;
     };
     if constexpr (std::is_same_v<typename D::type, Contraction>) {

@@ -56,7 +56,7 @@ void finish_row(D d, const Finish<T, V, Chain>& finish, const T* sums, int pixel
 /// Output rows [first, last) of one sample; x, y and argmax stand at the sample.
 template <class T, class D, class Chain>
 void convolve(D d, int sample, int first, int last, const T* x, const T* weight, const T* bias, T* y,
-              WindowIndex* argmax, const Chain& chain, Draw draw, T* scratch) {
+              WindowIndex* argmax, const Chain& chain, ops::Draw draw, T* scratch) {
   panels<T, D::value.cols>(d.get().cols, [&]<int V>(int col) {
     const Contraction c = d.get();  // anew: what a type knows is lost in a capture
     const Finish<T, V, Chain> finish({sample, col, c.co}, c.co, bias, chain, draw);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "../core/round.hpp"
 #include "convolve.hpp"
 
 namespace kern::host {
@@ -23,7 +24,7 @@ constexpr int bordered_h(const Contraction& c) { return c.conv_h() + 2 * (c.kh -
 /// Channels of a turned kernel.
 template <class T>
 constexpr int turned_channels(const Contraction& c) {
-  return round_up(c.ci, lanes<T>);
+  return math::round_up(c.ci, lanes<T>);
 }
 
 /// dx[i][j][c] = sum over (a, b, o) of bordered dy[i + a][j + b][o] * turned w[a][b][o][c]; pixels of dx are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "../core/round.hpp"
 #include "contract.hpp"
 #include "finish.hpp"
 #include "turn.hpp"
@@ -73,7 +74,7 @@ void dense_product(int rows, int k, int cols, const Matrix<T>& x, const T* w, in
 /// y = chain(y + bias) in place, for rows [first, last) and columns [col, end) of a batch.
 template <class T, class Chain>
 void finish_dense(const Dense& d, int sample, int first, int last, int col, int end, const T* bias, T* y,
-                  const Chain& chain, Draw draw) {
+                  const Chain& chain, ops::Draw draw) {
   for (int r = first; r < last; ++r)
     for (int n = col; n < end; n += lanes<T>) {
       const Finish<T, 1, Chain> finish({sample + r, n, d.co}, d.co, bias, chain, draw);
@@ -86,7 +87,7 @@ void finish_dense(const Dense& d, int sample, int first, int last, int col, int 
 /// order.
 template <class T, class Chain>
 void undo_dense(const Dense& d, int sample, int rows, int col, const T* y, T* dy, T* db, const Chain& chain,
-                Draw draw) {
+                ops::Draw draw) {
   vec<T> sum{};
   for (int r = 0; r < rows; ++r) {
     const std::ptrdiff_t e = std::ptrdiff_t(r) * d.cols + col;
@@ -122,7 +123,7 @@ void dense_backward(const Dense& d, int rows, int from, const T* x, const T* w, 
       T* const wide = scratch + d.cols * dense_block;
       for (int first = 0; first < rows; first += dense_rows) {
         const int count = std::min(dense_rows, rows - first);
-        dense_product(count, d.cols, round_up(n, lanes<T>),
+        dense_product(count, d.cols, math::round_up(n, lanes<T>),
                       Matrix<T>{dy + std::ptrdiff_t(first) * d.cols, d.cols, 1}, turned, dense_block, wide,
                       dense_block);
         for (int r = 0; r < count; ++r)

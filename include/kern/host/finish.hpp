@@ -4,6 +4,7 @@
 
 #include "../core/simd.hpp"
 #include "../core/stage.hpp"
+#include "../ops/draw.hpp"
 
 namespace kern::host {
 
@@ -11,7 +12,7 @@ namespace detail {
 template <class T>
 struct IndexVec {
 #ifdef __CUDA_ARCH__
-  using type = kern::detail::Lanes<WindowIndex, lanes<T>>;
+  using type = simd::Lanes<WindowIndex, lanes<T>>;
 #else
   typedef WindowIndex type __attribute__((vector_size(lanes<T> * int(sizeof(WindowIndex)))));
 #endif
@@ -68,7 +69,7 @@ struct Largest {
 template <class T, int V, class Chain>
 class Finish {
  public:
-  Finish(Place place, int co, const T* bias, const Chain& chain, Draw draw) {
+  Finish(ops::Place place, int co, const T* bias, const Chain& chain, ops::Draw draw) {
     for (int v = 0; v < V; ++v) {
       const int channel = place.channel + v * lanes<T>;
       op_[v] = chain.template bind<vec<T>>({place.sample, channel, place.channels}, draw);
@@ -89,7 +90,8 @@ class Finish {
 /// dL/dy of one sample -> dL/d(what the chain got), in place; its sum over the pixels is added to db, if not
 /// null. `d` has y's layout: out_h(), out_w(), out_pitch(), out_origin(), cols.
 template <class T, class Stage, class Chain>
-void undo_chain(const Stage& d, int co, int sample, const T* y, T* dy, T* db, const Chain& chain, Draw draw) {
+void undo_chain(const Stage& d, int co, int sample, const T* y, T* dy, T* db, const Chain& chain,
+                ops::Draw draw) {
   for (int channel = 0; channel < d.cols; channel += lanes<T>) {
     const auto op = chain.template bind<vec<T>>({sample, channel, co}, draw);
     vec<T> sum = db ? load(db + channel) : vec<T>{};

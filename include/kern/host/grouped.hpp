@@ -23,7 +23,7 @@ struct GroupLanes {
   template <Meets M>
   vec<T> load(const T* p) const {
     if constexpr (M == Meets::same) {
-      return kern::load(p + at[0]);
+      return simd::load(p + at[0]);
     } else if constexpr (M == Meets::one) {
       return splat(p[at[0]]);
     } else {
@@ -54,7 +54,7 @@ inline constexpr int grouped_run = 4;
 /// Output rows [first, last).
 template <class T, class D, class Chain>
 void grouped_forward(D d, int sample, int first, int last, const T* x, const T* weight, const T* bias, T* y,
-                     const Chain& chain, Draw draw) {
+                     const Chain& chain, ops::Draw draw) {
   const GroupedContraction s = d.get();
   for (int o = 0; o < s.cols; o += lanes<T>) {
     const Finish<T, 1, Chain> finish({sample, o, s.co}, s.co, bias, chain, draw);

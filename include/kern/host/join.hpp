@@ -19,7 +19,7 @@ vec<T> joined_part(const Join& s, const StoredImage& in, int channels, const T* 
 /// Rows [first, last) of one sample.
 template <class T, class D, class Chain>
 void join_forward(D d, int sample, int first, int last, const T* a, const T* b, T* y, const Chain& chain,
-                  Draw draw) {
+                  ops::Draw draw) {
   const Join s = d.get();
   const int of_a = s.channels(0), of_b = s.channels(1), behind = s.first_channel(1);
   for (int channel = 0; channel < s.cols; channel += lanes<T>) {

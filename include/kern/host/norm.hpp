@@ -34,7 +34,7 @@ void norm_measure(D d, int samples, const T* x, T* part) {
 /// the normalised x: see NormParts.
 template <class T, class D, class Chain>
 void norm_sums(D d, int first, int samples, const T* x, const ops::NormState<T>& state, T* dy, T* part,
-               const Chain& chain, Draw draw) {
+               const Chain& chain, ops::Draw draw) {
   const Norm s = d.get();
   for (int feature = 0; feature < s.features(); feature += lanes<T>) {
     const int channel = feature % s.cols;

@@ -9,8 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "../core/memory.hpp"
 #include "../core/stage.hpp"
+#include "../ops/draw.hpp"
+#include "memory.hpp"
 
 namespace kern::host {
 
@@ -49,7 +50,7 @@ class OwnMemory {
   /// Before a step: what a backend that records its work has to know apart.
   template <class Op>
   void set_update(int, const Op&) {}
-  void begin(const Draw&) {}
+  void begin(const ops::Draw&) {}
   struct Recordings {};
   /// A training step: forward() -> the loss; if it is finite, backward(), which ends with update(). -> the
   /// loss.

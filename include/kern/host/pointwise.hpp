@@ -7,7 +7,7 @@ namespace kern::host {
 /// Rows [first, last) of one sample of a Pointwise or a Norm.
 template <class T, class D, class Chain>
 void pointwise_forward(D d, int sample, int first, int last, const T* x, T* y, const Chain& chain,
-                       Draw draw) {
+                       ops::Draw draw) {
   const auto s = d.get();
   for (int channel = 0; channel < s.cols; channel += lanes<T>) {
     const Finish<T, 1, Chain> finish({sample, channel, s.c}, s.c, nullptr, chain, draw);
@@ -21,7 +21,7 @@ void pointwise_forward(D d, int sample, int first, int last, const T* x, T* y, c
 
 /// One sample: dx = dL/dx from x and dy, dL/dy.
 template <class T, class D, class Chain>
-void pointwise_backward(D d, int sample, const T* x, const T* dy, T* dx, const Chain& chain, Draw draw) {
+void pointwise_backward(D d, int sample, const T* x, const T* dy, T* dx, const Chain& chain, ops::Draw draw) {
   const Pointwise s = d.get();
   for (int channel = 0; channel < s.cols; channel += lanes<T>) {
     const auto op = chain.template bind<vec<T>>({sample, channel, s.c}, draw);

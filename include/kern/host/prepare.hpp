@@ -2,10 +2,10 @@
 #pragma once
 #include <type_traits>
 
-#include "../core/thread_pool.hpp"
 #include "convolve_back.hpp"
 #include "grouped.hpp"
 #include "scatter.hpp"
+#include "thread_pool.hpp"
 #include "turn.hpp"
 #include "winograd.hpp"
 

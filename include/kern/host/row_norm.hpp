@@ -36,7 +36,7 @@ ops::RowStatistics<T> row_statistics(const RowNorm& s, const T* x) {
 /// weight and bias may be null: 1 and 0.
 template <class T, class D, class Chain>
 void row_norm_forward(D d, int sample, const T* x, const T* weight, const T* bias, T* y, const Chain& chain,
-                      Draw draw) {
+                      ops::Draw draw) {
   const RowNorm s = d.get();
   for (int row = 0; row < s.rows; ++row) {
     const T* const from = x + row * s.weight_size();

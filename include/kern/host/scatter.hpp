@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "../core/known.hpp"
+#include "../core/round.hpp"
 #include "../core/simd.hpp"
 #include "../core/stage.hpp"
 
@@ -46,7 +47,7 @@ constexpr int scatter_band(const Contraction& c) {
 /// Registers in one row of a turned kernel, and elements of a whole one.
 template <class T>
 constexpr int turned_row(const Contraction& c) {
-  return round_up(c.kw * c.ci, lanes<T>) / lanes<T>;
+  return math::round_up(c.kw * c.ci, lanes<T>) / lanes<T>;
 }
 template <class T>
 constexpr int turned_kernel(const Contraction& c) {

@@ -9,7 +9,7 @@ namespace kern::host {
 /// Output rows [first, last) of one sample.
 template <class T, class D, class Chain>
 void window_forward(D d, int sample, int first, int last, const T* x, T* y, WindowIndex* argmax,
-                    const Chain& chain, Draw draw) {
+                    const Chain& chain, ops::Draw draw) {
   const Window s = d.get();
   for (int channel = 0; channel < s.cols; channel += lanes<T>) {
     const Finish<T, 1, Chain> finish({sample, channel, s.c}, s.c, nullptr, chain, draw);

@@ -193,7 +193,7 @@ constexpr Product winograd_product(const Contraction& c, int c_step) {
 /// Output rows [first, last) of one sample, as convolve(); `weight` is prepared: [points][ci][cols].
 template <int R, class T, class D, class Chain>
 void convolve_winograd(D d, int sample, int first, int last, const T* x, const T* weight, const T* bias, T* y,
-                       WindowIndex* argmax, const Chain& chain, Draw draw, T* scratch) {
+                       WindowIndex* argmax, const Chain& chain, ops::Draw draw, T* scratch) {
   constexpr int L = lanes<T>, points = Winograd<R>::A * Winograd<R>::A;
   const Contraction whole = d.get();
   const int band = winograd_rows(whole);

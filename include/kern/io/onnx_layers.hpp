@@ -120,10 +120,10 @@ std::string to_onnx(OnnxLayer<nn::BatchNorm1d<Features, Eps, Momentum, HasAffine
 }
 
 /// Of branches two at a time.
-template <Joining How, Mismatch Kind>
+template <stage::Joining How, Mismatch Kind>
 std::string to_onnx(OnnxLayer<nn::detail::Join<How, Kind>>, OnnxGraph& graph, const std::string& a,
                     const std::string& b) {
-  if constexpr (How == join_sum)
+  if constexpr (How == stage::join_sum)
     return graph.node("Add", {a, b});
   else
     return graph.node("Concat", {a, b}, {{"axis", 1}});

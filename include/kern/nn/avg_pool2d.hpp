@@ -23,7 +23,7 @@ struct AvgPool2d {
   static constexpr Rule rule(Dims d) {
     Rule r = detail::slide(d, kernel, stride, padding);
     if (d.flat) r.fault = {Mismatch::pool_needs_image, -1, 3, 1};
-    r.pooling = Count == CountPadding::on ? pool_mean : pool_mean_inside;
+    r.pooling = Count == CountPadding::on ? stage::pool_mean : stage::pool_mean_inside;
     return r;
   }
   static constexpr auto parameters = detail::no_parameters;
@@ -46,7 +46,7 @@ struct AdaptiveAvgPool2d {
   static constexpr Rule rule(Dims d) {
     Rule r{{d.c, output.h, output.w}, {}};
     if (d.flat) r.fault = {Mismatch::pool_needs_image, -1, 3, 1};
-    r.pooling = pool_mean_inside;
+    r.pooling = stage::pool_mean_inside;
     r.bins = output;
     return r;
   }

@@ -12,26 +12,26 @@ namespace kern::nn {
 namespace detail {
 
 /// How two layers' outputs become one: the layer behind the branches, which has their container's name.
-template <Joining How, Mismatch Kind>
+template <stage::Joining How, Mismatch Kind>
 struct Join {
   static constexpr Lowering lowers_to = Lowering::join;
-  static constexpr Joining joining = How;
+  static constexpr stage::Joining joining = How;
   /// Flat outputs of images of different sizes are joined in PyTorch's order, as if they had been no images.
   static constexpr Rule rule(Dims a, Dims b) {
     const bool pixel_by_pixel = a.h * a.w == b.h * b.w;
     Rule r{a, {}};
     if (a.flat != b.flat)
       r.fault = {Kind, -1, a.rank(), b.rank()};
-    else if (How == join_sum && a.flat && a.size() != b.size())
+    else if (How == stage::join_sum && a.flat && a.size() != b.size())
       r.fault = {Kind, -1, a.size(), b.size()};
-    else if (How == join_sum && !a.flat && a.c != b.c)
+    else if (How == stage::join_sum && !a.flat && a.c != b.c)
       r.fault = {Kind, -1, a.c, b.c};
     else if (!a.flat && a.h != b.h)
       r.fault = {Kind, -1, a.h, b.h};
     else if (!a.flat && a.w != b.w)
       r.fault = {Kind, -1, a.w, b.w};
     if (a.flat && !pixel_by_pixel) r.out = {a.size(), 1, 1, true};
-    if (How == join_channels) {
+    if (How == stage::join_channels) {
       const long more = pixel_by_pixel || !a.flat ? b.c : b.size();
       r.out.c = int(std::min<long>(r.out.c + more, INT_MAX));
     }
@@ -40,7 +40,7 @@ struct Join {
   static constexpr auto parameters = no_parameters;
   static std::string repr() {
     return Kind == Mismatch::residual_shape ? "Residual(x + f(x))"
-           : How == join_sum                ? "Add()"
+           : How == stage::join_sum         ? "Add()"
                                             : "Concat(dim=1)";
   }
 };
@@ -51,7 +51,7 @@ struct Branches {
   using type = decltype(std::tuple_cat(
       std::declval<typename Flat<A>::type>(),
       std::tuple_cat(std::declval<typename Flat<More>::type>(), std::declval<std::tuple<Joined>>())...));
-  static constexpr Path* write(Path* out, Path prefix) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix) {
     int i = 0;
     out = ChildPath<A>::write(out, prefix, i++);
     ((out = ChildPath<More>::write(out, prefix, i++), *out++ = prefix), ...);
@@ -72,7 +72,7 @@ template <class Joined, class... L>
 struct Skipped {
   using type =
       decltype(std::tuple_cat(std::declval<typename Flat<L>::type>()..., std::declval<std::tuple<Joined>>()));
-  static constexpr Path* write(Path* out, Path prefix) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix) {
     out = Paths<Sequential<L...>>::write(out, prefix);
     *out = prefix;
     return out + 1;
@@ -99,21 +99,22 @@ struct Wires<L> : L::branches {};
 /// y = x + f(x), f the layers left to right, which keep the shape.
 template <class... Layers>
 struct Residual {
-  using branches = detail::Skipped<detail::Join<join_sum, Mismatch::residual_shape>, Layers...>;
+  using branches = detail::Skipped<detail::Join<stage::join_sum, Mismatch::residual_shape>, Layers...>;
 };
 
 /// y = A(x) + B(x) + ..., added in this order; a branch is a layer or a Sequential, an Identity for x itself.
 /// All have the same shape.
 template <class A, class B, class... More>
 struct Add {
-  using branches = detail::Branches<detail::Join<join_sum, Mismatch::add_shape>, A, B, More...>;
+  using branches = detail::Branches<detail::Join<stage::join_sum, Mismatch::add_shape>, A, B, More...>;
 };
 
 /// The channels of A(x), then those of B(x) and so on, as torch.cat(dim=1); of flat outputs the features:
 /// (C, H, W) and (C', H, W) -> (C + C', H, W).
 template <class A, class B, class... More>
 struct Concat {
-  using branches = detail::Branches<detail::Join<join_channels, Mismatch::concat_shape>, A, B, More...>;
+  using branches =
+      detail::Branches<detail::Join<stage::join_channels, Mismatch::concat_shape>, A, B, More...>;
 };
 
 }  // namespace kern::nn

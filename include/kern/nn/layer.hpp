@@ -59,9 +59,9 @@ struct NormRates {
 /// What a layer makes of a shape, and its geometry: filled in whether there is a fault or not.
 struct Rule {
   Dims out{};
-  Fault fault{};
+  ShapeFault fault{};
   Size2 kernel{1, 1}, stride{1, 1}, padding{0, 0};
-  Pooling pooling = pool_max;
+  stage::Pooling pooling = stage::pool_max;
   Size2 bins{0, 0};        // of a pooling to a given size
   bool logarithm = false;  // of a softmax
   Size2 dilation{1, 1};    // these of a convolution

@@ -52,14 +52,14 @@ struct Flat<L> : Flat<typename L::named_layer> {};
 /// Writes the paths of L's layers from out on; returns behind the last.
 template <class L>
 struct Paths {
-  static constexpr Path* write(Path* out, Path prefix) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix) {
     *out = prefix;
     return out + 1;
   }
 };
 template <class L>
 struct ChildPath {  // of child number i under `prefix`
-  static constexpr Path* write(Path* out, Path prefix, int i) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix, int i) {
     if (prefix.size) prefix.append(".", 1);
     char digits[12]{};
     std::size_t n = 0;
@@ -70,7 +70,7 @@ struct ChildPath {  // of child number i under `prefix`
 };
 template <IsNamed L>
 struct ChildPath<L> {
-  static constexpr Path* write(Path* out, Path prefix, int) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix, int) {
     if (prefix.size && L::name.size()) prefix.append(".", 1);
     prefix.append(L::name.text, L::name.size());
     return Paths<typename L::named_layer>::write(out, prefix);
@@ -78,7 +78,7 @@ struct ChildPath<L> {
 };
 template <class... L>
 struct Paths<Sequential<L...>> {
-  static constexpr Path* write(Path* out, Path prefix) {
+  static constexpr LayerPath* write(LayerPath* out, LayerPath prefix) {
     int i = 0;
     ((out = ChildPath<L>::write(out, prefix, i++)), ...);
     return out;
@@ -128,7 +128,7 @@ inline constexpr auto layer_reads = [] {
 /// Their dotted names.
 template <class Net>
 inline constexpr auto layer_paths = [] {
-  std::array<Path, std::size_t(layer_count<Net>)> p{};
+  std::array<LayerPath, std::size_t(layer_count<Net>)> p{};
   detail::Paths<Net>::write(p.data(), {});
   return p;
 }();

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../core/stage.hpp"
+#include "draw.hpp"
 
 namespace kern::ops {
 

@@ -9,10 +9,10 @@
 namespace kern::ops {
 
 /// Whether channel `c` (of the four from c / 4 * 4) is kept is number c % 4 of this block.
-KERN_HOST_DEVICE constexpr random::Block dropout_block(Draw draw, std::uint32_t layer, int sample, int pixel,
-                                                       int channel, int channels) {
+KERN_HOST_DEVICE constexpr rng::Block dropout_block(Draw draw, std::uint32_t layer, int sample, int pixel,
+                                                    int channel, int channels) {
   const auto group = std::uint32_t(pixel) * (std::uint32_t(channels + 3) / 4) + std::uint32_t(channel) / 4;
-  return random::draw(draw.seed, random::Stream::dropout, layer, draw.step, group, std::uint32_t(sample));
+  return rng::draw(draw.seed, rng::Stream::dropout, layer, draw.step, group, std::uint32_t(sample));
 }
 
 /// What a probability P of being dropped means: numbers below `bar` are, the others are scaled by

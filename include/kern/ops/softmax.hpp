@@ -10,7 +10,7 @@ namespace kern::ops {
 
 /// f(offset) for each of a row's elements; pad(offset) for the padding among them.
 template <class F, class Pad>
-KERN_HOST_DEVICE void each_of_row(const SoftmaxRows& d, F&& f, Pad&& pad) {
+KERN_HOST_DEVICE void each_of_row(const stage::SoftmaxRows& d, F&& f, Pad&& pad) {
   for (int p = 0, e = 0; p < d.pixels; ++p) {
     for (int j = 0; j < d.c; ++j) f(e++);
     for (int j = d.c; j < d.cols; ++j) pad(e++);
@@ -19,7 +19,7 @@ KERN_HOST_DEVICE void each_of_row(const SoftmaxRows& d, F&& f, Pad&& pad) {
 
 /// One sample.
 template <class T>
-KERN_HOST_DEVICE void softmax_forward(const SoftmaxRows& d, const T* x, T* y) {
+KERN_HOST_DEVICE void softmax_forward(const stage::SoftmaxRows& d, const T* x, T* y) {
   const auto skip = [](int) {};
   for (int r = 0; r < d.rows; ++r, x += d.pixels * d.cols, y += d.pixels * d.cols) {
     T top = x[0], sum = 0;
@@ -38,7 +38,7 @@ KERN_HOST_DEVICE void softmax_forward(const SoftmaxRows& d, const T* x, T* y) {
 
 /// One sample: dx = y * (dy - sum of dy * y), or of the logarithm dx = dy - exp(y) * (sum of dy).
 template <class T>
-KERN_HOST_DEVICE void softmax_backward(const SoftmaxRows& d, const T* y, const T* dy, T* dx) {
+KERN_HOST_DEVICE void softmax_backward(const stage::SoftmaxRows& d, const T* y, const T* dy, T* dx) {
   const int step = d.pixels * d.cols;
   for (int r = 0; r < d.rows; ++r, y += step, dy += step, dx += step) {
     T sum = 0;

@@ -12,9 +12,9 @@ namespace detail {
 /// What a block of Stream::tensor is for: rand and randn of one seed share no numbers.
 enum class TensorDraw : std::uint32_t { uniform = 0, normal = 1, uniform53 = 2 };
 
-KERN_HOST_DEVICE inline random::Block tensor_block(Seed seed, TensorDraw what, std::size_t group) {
-  return random::draw(seed, random::Stream::tensor, std::uint32_t(what),
-                      std::uint32_t(std::uint64_t(group) >> 32), std::uint32_t(group));
+KERN_HOST_DEVICE inline rng::Block tensor_block(Seed seed, TensorDraw what, std::size_t group) {
+  return rng::draw(seed, rng::Stream::tensor, std::uint32_t(what), std::uint32_t(std::uint64_t(group) >> 32),
+                   std::uint32_t(group));
 }
 
 /// Four numbers uniform in [0, 1), with 24 bits each: elements 4 * group .. 4 * group + 3 of the sequence of
@@ -64,7 +64,7 @@ inline std::array<double, 2> cos_sin_of_bits(std::uint32_t r) {
 }
 
 /// Four numbers of the normal distribution.
-inline std::array<double, 4> normal_of(const random::Block& r) {
+inline std::array<double, 4> normal_of(const rng::Block& r) {
   std::array<double, 4> z;
   for (std::size_t i = 0; i < 4; i += 2) {
     const double radius = std::sqrt(-2 * log_of_bits(r[i]));
@@ -91,7 +91,7 @@ void fill_by_blocks(T* elements, std::size_t count, Block block) {
 }  // namespace detail
 
 /// Elements uniform in [0, 1): rand<float, Shape<dyn, 3>>(Seed{0}, n), dyn extents behind the seed. With
-/// block(use, g) = random::draw(seed, Stream::tensor, use, g >> 32, g mod 2^32), four 32-bit numbers, element
+/// block(use, g) = rng::draw(seed, Stream::tensor, use, g >> 32, g mod 2^32), four 32-bit numbers, element
 /// i is
 ///   float:  (block(0, i / 4)[i % 4] >> 8) / 2^24
 ///   double: (b[0] * 2^21 + (b[1] >> 11)) / 2^53,  b = the numbers 2 (i % 2) and the next of block(2, i / 2)

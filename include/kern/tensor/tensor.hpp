@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "../core/memory.hpp"
 #include "../host/host.hpp"
+#include "../host/memory.hpp"
 #include "view.hpp"
 
 namespace kern {
@@ -306,7 +306,7 @@ class Tensor<T, S, Host> {
   }
 
   ExtentsOf extents_;
-  Buffer<T> elements_;
+  host::Buffer<T> elements_;
 };
 
 }  // namespace kern

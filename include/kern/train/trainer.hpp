@@ -26,7 +26,7 @@ namespace detail {
 
 /// What is wrong between a net and a loss.
 template <class Model, class Loss>
-constexpr Fault loss_fault() {
+constexpr ShapeFault loss_fault() {
   constexpr auto& p = Model::Executor::structure;
   constexpr int last = nn::layer_count<typename Model::Net> - 1;
   if (p.fault.kind != Mismatch::none) return {};  // the model complains of that
@@ -231,7 +231,7 @@ class Trainer
     auto& backend = e.backend();
     reserve(n);
     const auto samples = backend.samples_of(images);
-    e.begin(samples, n, Draw{model_.seed(), std::uint32_t(batches_), true});
+    e.begin(samples, n, ops::Draw{model_.seed(), std::uint32_t(batches_), true});
     const double loss = backend.step(
         recordings, n,
         [&] {
@@ -267,7 +267,7 @@ class Trainer
   template <class Images>
   static constexpr bool fits() {
     using I = std::remove_cvref_t<Images>;
-    constexpr Fault f = detail::samples_fault<typename Model::Input::Batch, typename I::Extents, 1>();
+    constexpr ShapeFault f = detail::samples_fault<typename Model::Input::Batch, typename I::Extents, 1>();
     (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
     constexpr bool same_type = std::is_same_v<std::remove_const_t<typename I::Element>, T>;
     constexpr bool reachable = std::is_constructible_v<typename Model::Batch, const I&> ||
@@ -290,8 +290,8 @@ class Trainer
       static_assert(detail::IsTensor<L>, "the loss takes a tensor of values for labels");
       return false;
     } else {
-      constexpr Fault f = detail::samples_fault<typename Labels::Extents, typename L::Extents, 1,
-                                                Mismatch::loss_targets_shape>();
+      constexpr ShapeFault f = detail::samples_fault<typename Labels::Extents, typename L::Extents, 1,
+                                                     Mismatch::loss_targets_shape>();
       (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
       constexpr bool takes = std::is_constructible_v<Labels, const L&>;
       static_assert(f.kind != Mismatch::none || takes,

@@ -122,8 +122,8 @@ class Twins {
   std::vector<T> output_of(Model& model, const typename A::Batch& images) const {
     const int n = int(images.extent(0));
     auto& e = model.executor();
-    const T* stored =
-        e.template forward<I + 1>(images.data(), n, Draw{model.seed(), std::uint32_t(on_a_.steps()), true});
+    const T* stored = e.template forward<I + 1>(images.data(), n,
+                                                ops::Draw{model.seed(), std::uint32_t(on_a_.steps()), true});
     const graph::Stage& s = model.plan().stage[std::size_t(I)];
     stored = e.backend().to_host(stored, std::size_t(n) * std::size_t(s.out_size()));
     std::vector<T> out;

@@ -1,4 +1,4 @@
-#include "kern/core/thread_pool.hpp"
+#include "kern/host/thread_pool.hpp"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ TEST_CASE("threads that the system doesn't give") {
     threads_to_give = given;
     std::string what;
     try {
-      ThreadPool pool(9);
+      host::ThreadPool pool(9);
     } catch (const Error& e) {
       what = e.what();
     }
@@ -55,7 +55,7 @@ TEST_CASE("threads that the system doesn't give") {
 TEST_CASE("every task runs once, on a worker of the pool") {
   for (int threads = 1; threads <= 4; ++threads) {
     CAPTURE(threads);
-    ThreadPool pool(threads);
+    host::ThreadPool pool(threads);
     REQUIRE(pool.threads() == threads);
     for (int n : sizes) {
       CAPTURE(n);
@@ -74,7 +74,7 @@ TEST_CASE("every task runs once, on a worker of the pool") {
 TEST_CASE("what tasks write is there when run returns, over many runs") {
   for (int threads = 1; threads <= 4; ++threads) {
     CAPTURE(threads);
-    ThreadPool pool(threads);
+    host::ThreadPool pool(threads);
     std::vector<long> value(13, 0);  // plain memory: run() itself must order the writes
     long expected = 0;
     for (int round = 0; round < 500; ++round) {
@@ -87,7 +87,7 @@ TEST_CASE("what tasks write is there when run returns, over many runs") {
 }
 
 TEST_CASE("two tasks at once never share a worker number") {
-  ThreadPool pool(4);
+  host::ThreadPool pool(4);
   std::vector<std::atomic<int>> inside(4);
   std::atomic<int> shared{0};
   for (int round = 0; round < 50; ++round)
@@ -100,7 +100,7 @@ TEST_CASE("two tasks at once never share a worker number") {
 }
 
 TEST_CASE("workers that have gone to sleep wake up") {
-  ThreadPool pool(3);
+  host::ThreadPool pool(3);
   for (int round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // well beyond the spin
     std::atomic<int> sum{0};
@@ -110,7 +110,7 @@ TEST_CASE("workers that have gone to sleep wake up") {
 }
 
 TEST_CASE("the caller sleeps through a long task") {
-  ThreadPool pool(2);
+  host::ThreadPool pool(2);
   std::atomic<int> done{0};
   pool.run(2, [&](int, int worker) {
     if (worker != 0) std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -120,11 +120,11 @@ TEST_CASE("the caller sleeps through a long task") {
 }
 
 TEST_CASE("pools come and go, used or not, one within another's task") {
-  for (int i = 0; i < 50; ++i) ThreadPool unused(4);
-  ThreadPool outer(2);
+  for (int i = 0; i < 50; ++i) host::ThreadPool unused(4);
+  host::ThreadPool outer(2);
   std::atomic<int> sum{0};
   outer.run(4, [&](int, int) {
-    ThreadPool inner(2);
+    host::ThreadPool inner(2);
     inner.run(10, [&](int task, int) { sum += task; });
   });
   CHECK(sum == 180);
@@ -132,6 +132,6 @@ TEST_CASE("pools come and go, used or not, one within another's task") {
 
 TEST_CASE("no count means the machine's") {
   const int all = std::max(1, int(std::thread::hardware_concurrency()));
-  CHECK(ThreadPool().threads() == all);
-  CHECK(ThreadPool(-3).threads() == all);
+  CHECK(host::ThreadPool().threads() == all);
+  CHECK(host::ThreadPool(-3).threads() == all);
 }

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "error.hpp"
-#include "simd.hpp"
+#include "../core/error.hpp"
+#include "pause.hpp"
 
-namespace kern {
+namespace kern::host {
 
 /// `threads` workers, the calling thread among them. One thread at a time may call run().
 class ThreadPool {
@@ -116,4 +116,4 @@ class ThreadPool {
   std::atomic<bool> stop_{false};
 };
 
-}  // namespace kern
+}  // namespace kern::host

@@ -1,4 +1,4 @@
-#include "kern/core/memory.hpp"
+#include "kern/host/memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,10 +20,10 @@ TEST_CASE_TEMPLATE("a buffer is aligned to 64 bytes and zero, its slack included
     CAPTURE(n);
     // Dirty memory of the same size first, which the allocator is likely to hand out again.
     {
-      Buffer<T> dirty(n);
+      host::Buffer<T> dirty(n);
       for (std::size_t i = 0; i < n; ++i) dirty[i] = T(1);
     }
-    const Buffer<T> b(n);
+    const host::Buffer<T> b(n);
     CHECK(b.size() == n);
     CHECK(is_aligned(b.data()));
     for (std::size_t i = 0; i < n + 64 / sizeof(T); ++i) REQUIRE(b.data()[i] == T(0));
@@ -31,15 +31,15 @@ TEST_CASE_TEMPLATE("a buffer is aligned to 64 bytes and zero, its slack included
 }
 
 TEST_CASE("a buffer moves without copying") {
-  Buffer<float> a(10);
+  host::Buffer<float> a(10);
   a[3] = 4;
   const float* p = a.data();
-  Buffer<float> b = std::move(a);
+  host::Buffer<float> b = std::move(a);
   CHECK(b.data() == p);
   CHECK(b.size() == 10);
   CHECK(b[3] == 4);
   CHECK(a.size() == 0);  // NOLINT: what a moved-from buffer is
-  Buffer<float> c;
+  host::Buffer<float> c;
   CHECK(c.data() == nullptr);
   CHECK(c.size() == 0);
   c = std::move(b);

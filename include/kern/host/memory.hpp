@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace kern {
+namespace kern::host {
 
 inline constexpr std::size_t alignment = 64;  // bytes: a cache line, and the widest register
 
@@ -49,4 +49,4 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-}  // namespace kern
+}  // namespace kern::host
