@@ -21,10 +21,10 @@ struct DeviceChoice {
   std::string text;  ///< "cpu" or "cuda:0", and after "auto" why
 };
 
-/// "cpu", "cuda", "cuda:1": that one. "auto": the GPU of number 0 where CUDA works, else the CPU; the choice
-/// says why. Throws ArgumentError for another name, or for a GPU that can't be had, with the doctor's verdict
-/// and remedy: nothing falls back by itself.
-[[gnu::cold]] inline DeviceChoice choose_device(std::string_view name, const CudaFacts& facts) {
+namespace detail {
+// verdict_of(device): so that a program without CUDA has no verdicts on drivers in it.
+template <class F>
+[[gnu::cold]] DeviceChoice choose_device(std::string_view name, const F& verdict_of) {
   if (name == "cpu") return {false, 0, "cpu"};
   int device = 0;
   if (name != "auto" && name != "cuda") {
@@ -34,7 +34,7 @@ struct DeviceChoice {
     if (!name.starts_with("cuda:") || error != std::errc() || stop != end || device < 0)
       throw ArgumentError(text("device: expected auto, cpu, cuda or cuda:N, got \"", name, "\""));
   }
-  const Verdict v = diagnose(facts, device);
+  const Verdict v = verdict_of(device);
   const std::string chosen = text("cuda:", device);
   if (name != "auto") {
     if (!v.usable()) throw ArgumentError(text(name, ": ", v.text, " ", v.remedy));
@@ -42,6 +42,14 @@ struct DeviceChoice {
   }
   return v.usable() ? DeviceChoice{true, device, text(chosen, " (auto: ", v.text, ")")}
                     : DeviceChoice{false, 0, text("cpu (auto: ", v.text, ")")};
+}
+}  // namespace detail
+
+/// "cpu", "cuda", "cuda:1": that one. "auto": the GPU of number 0 where CUDA works, else the CPU; the choice
+/// says why. Throws ArgumentError for another name, or for a GPU that can't be had, with the doctor's verdict
+/// and remedy: nothing falls back by itself.
+inline DeviceChoice choose_device(std::string_view name, const CudaFacts& facts) {
+  return detail::choose_device(name, [&](int device) { return diagnose(facts, device); });
 }
 
 #ifdef __CUDACC__
@@ -51,7 +59,13 @@ inline namespace without_cuda {
 #endif
 
 /// The same on this machine.
-inline DeviceChoice choose_device(std::string_view name) { return choose_device(name, cuda_facts()); }
+inline DeviceChoice choose_device(std::string_view name) {
+#ifdef __CUDACC__
+  return choose_device(name, cuda_facts());
+#else
+  return detail::choose_device(name, [](int) { return detail::built_without_cuda(); });
+#endif
+}
 
 /// f(device), with the Host or the Cuda that was chosen: f is a template that is compiled for both.
 template <class F>

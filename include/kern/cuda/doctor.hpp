@@ -190,6 +190,10 @@ inline Verdict diagnose_image(const CudaFacts& f, int device) {
           compile_again(f, capability)};
 }
 
+inline Verdict built_without_cuda() {
+  return {Verdict::Kind::built_without_cuda, "this program was built without CUDA.",
+          "compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda)"};
+}
 }  // namespace detail
 
 /// Whether device number `device` can run this program, and if not, what to do. The first thing that is wrong
@@ -197,9 +201,7 @@ inline Verdict diagnose_image(const CudaFacts& f, int device) {
 inline Verdict diagnose(const CudaFacts& f, int device = 0) {
   using Kind = Verdict::Kind;
   using detail::cuda_text;
-  if (!f.built)
-    return {Kind::built_without_cuda, "this program was built without CUDA.",
-            "compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda)"};
+  if (!f.built) return detail::built_without_cuda();
   const int needed = f.runtime ? f.runtime : f.toolkit;  // the runtime library asks the driver
   const int least = detail::least_driver(needed);
   const std::string update = least ? text("install an NVIDIA driver, version ", least, " or newer (Linux)")
