@@ -192,7 +192,8 @@ void check_bits(const Chain& chain) {
   };
   equal(run<true, T, stage::all_dyn<stage::Contraction>()>(c, data, chain, 1, true));
   equal(run<true, T, only_pool>(c, data, chain, 3, false));
-  equal(run<true, T, c>(c, data, chain, 4, true));
+  for (const int threads : {4, 16})  // 16: several for a sample
+    equal(run<true, T, c>(c, data, chain, threads, true));
 }
 
 template <stage::Contraction C, class Chain = ops::Chain<>>
@@ -241,6 +242,7 @@ TEST_CASE("the same bits for sizes known or not, and for any number of threads")
   check_bits<double, stage::Contraction{12, 13, 3, 5, 3, 20, 0, 2, 1, 1, 1, 1, 1}>(drop_relu);
   check_bits<float, stage::Contraction{20, 20, 32, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
   check_bits<float, stage::Contraction{20, 20, 3, 5, 5, 32, 0, 1, 1, 2, 2, 0, 0}>(ops::Chain<>{});
+  check_bits<float, stage::Contraction{12, 12, 16, 5, 5, 16, 0, 1, 1, 2, 2, 0, 0}>(relu);  // one band of rows
 }
 
 TEST_CASE("NaN goes through a pool") {

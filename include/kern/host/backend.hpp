@@ -180,7 +180,9 @@ class Backend : public OwnMemory<T> {
   void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, ops::Draw draw) {
     using Stage = typename D::type;
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int worker) {
+      int band = 1;
+      with_winograd<T>(d, [&]<int>() { band = winograd_rows(d.get()); }, [] {});
+      output_rows(s, d.get().out_h(), band, [&](int sample, int first, int last, int worker) {
         const Contraction c = d.get();
         const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
                              out = std::ptrdiff_t(sample) * c.out_size();
@@ -196,19 +198,19 @@ class Backend : public OwnMemory<T> {
         with_winograd<T>(d, winograd, direct);
       });
     } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
-      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().out_h(), 1, [&](int sample, int first, int last, int) {
         const GroupedContraction c = d.get();
         grouped_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                         p.w.weight, p.w.bias, p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Lookup>) {
-      output_rows(s, d.get().positions, [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().positions, 1, [&](int sample, int first, int last, int) {
         const Lookup c = d.get();
         lookup_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                        p.w.weight, p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Window>) {
-      output_rows(s, d.get().out_h(), [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().out_h(), 1, [&](int sample, int first, int last, int) {
         const Window c = d.get();
         const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
                              out = std::ptrdiff_t(sample) * c.out_size();
@@ -216,13 +218,13 @@ class Backend : public OwnMemory<T> {
                        p.argmax ? p.argmax + out : nullptr, chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Pointwise>) {
-      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
         const Pointwise c = d.get();
         pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                           p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Join>) {
-      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
         const Join c = d.get();
         join_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.a.size(),
                      p.other + std::ptrdiff_t(sample) * c.b.size(),
@@ -230,7 +232,7 @@ class Backend : public OwnMemory<T> {
       });
     } else if constexpr (std::is_same_v<Stage, Norm>) {
       const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, d.get().feature_step()};
-      output_rows(s, d.get().h, [&](int sample, int first, int last, int) {
+      output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
         const Norm c = d.get();
         pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
                           p.y + std::ptrdiff_t(sample) * c.out_size(), ops::put_before(scaled, chain), draw);
@@ -477,16 +479,18 @@ class Backend : public OwnMemory<T> {
     }
   }
   /// f(sample within the slice, first row, last row, worker): a whole batch that is too small for the threads
-  /// is cut within its samples, too.
+  /// is cut within its samples, too; between bands of rows, if there are enough.
   template <class F>
-  void output_rows(Slice s, int height, F&& f) {
+  void output_rows(Slice s, int height, int band, F&& f) {
     if (s.worker != Slice::whole) {
       for (int i = 0; i < s.count(); ++i) f(i, 0, height, s.worker);
       return;
     }
-    const int parts = threads() == 1 ? 1 : (4 * threads() + s.count() - 1) / std::max(1, s.count());
-    const int size = std::max(1, (height + parts - 1) / parts);
-    const int blocks = (height + size - 1) / size;
+    const int n = std::max(1, s.count()), each = math::ceil_div(threads(), n);  // threads for a sample
+    const int bands = math::ceil_div(height, band);
+    const int size = bands >= each ? math::ceil_div(bands, threads() == 1 ? 1 : 4 * each) * band
+                                   : std::max(1, math::ceil_div(height, each));
+    const int blocks = math::ceil_div(height, size);
     pool_.run(s.count() * blocks, [&](int task, int worker) {
       const int first = task % blocks * size;
       f(task / blocks, first, std::min(height, first + size), worker);

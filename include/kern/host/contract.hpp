@@ -91,7 +91,7 @@ template <int V, bool Add, class T, class D>
   const Product p = d.get();
   if constexpr (run != dyn && run % R == 0) {
     for (int o = 0, r = 0; r < rows; ++o)
-      for (int i = 0; i < run; i += R, r += R) {
+      for (int i = 0; i < run && r < rows; i += R, r += R) {
         int at[R];
 #pragma GCC unroll 16
         for (int j = 0; j < R; ++j) at[j] = j * p.row.inner_step;

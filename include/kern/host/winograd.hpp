@@ -210,10 +210,9 @@ void convolve_winograd(D d, int sample, int first, int last, const T* x, const T
         }
     panels<T, D::value.cols>(whole.cols, [&]<int V>(int col) {
       const Contraction c = d.get();
-      const int tiles = winograd_tiles(c);
-      // A last, lower band: what its missing tiles hold is computed, too, and not looked at.
+      const int tiles = winograd_tiles(c), here = rows * c.out_w();
       for (int point = 0; point < points; ++point)
-        contract<V, false>(derive<winograd_product, V * L>(d), tiles, inputs + point * tiles * c.ci,
+        contract<V, false>(derive<winograd_product, V * L>(d), here, inputs + point * tiles * c.ci,
                            weight + point * c.ci * c.cols + col, sums + point * tiles * V * L);
       const Finish<T, V, Chain> finish({sample, col, c.co}, c.co, bias, chain, draw);
       for (int i = 0; i < rows; ++i)
