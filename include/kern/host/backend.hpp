@@ -43,20 +43,6 @@ class Backend : public OwnMemory<T> {
   static constexpr bool whole_batches = false;
   static constexpr bool takes_back_below = false;
 
-  /// n samples as PyTorch has them, stored as `e` says.
-  [[gnu::noinline]] void load(const Entry& e, const T* samples, T* x, int n) {
-    for (int s = 0; s < n; ++s, samples += e.size(), x += e.stored_size())
-      for (int c = 0; c < e.c; ++c)
-        for (int h = 0; h < e.h; ++h) {
-          const T* const from = samples + (c * e.h + h) * e.w;
-          T* const to = x + e.origin() + h * e.pitch() + c;
-          if (e.cols == 1)
-            std::copy_n(from, e.w, to);
-          else
-            for (int w = 0; w < e.w; ++w) to[w * e.cols] = from[w];
-        }
-  }
-
   /// Work space that a stage needs a worker, in elements: the caller reserve()s the most over all stages.
   static constexpr std::size_t scratch_size(const Contraction& c, int) {
     return std::max(uses_winograd<T>(c) ? winograd_scratch<T>(c) : convolve_scratch<T>(c),
@@ -180,23 +166,22 @@ class Backend : public OwnMemory<T> {
   void forward(Slice s, D d, const ForwardPass<T>& p, const Chain& chain, ops::Draw draw) {
     using Stage = typename D::type;
     if constexpr (std::is_same_v<Stage, Contraction>) {
-      int band = 1;
-      with_winograd<T>(d, [&]<int>() { band = winograd_rows(d.get()); }, [] {});
-      output_rows(s, d.get().out_h(), band, [&](int sample, int first, int last, int worker) {
-        const Contraction c = d.get();
-        const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
-                             out = std::ptrdiff_t(sample) * c.out_size();
-        WindowIndex* const argmax = p.argmax ? p.argmax + out : nullptr;
-        const auto direct = [&] {
-          convolve(d, s.first + sample, first, last, p.x + in, p.w.weight, p.w.bias, p.y + out, argmax, chain,
-                   draw, scratch(worker));
-        };
-        const auto winograd = [&]<int R>() {
-          convolve_winograd<R>(d, s.first + sample, first, last, p.x + in, p.w.forward, p.w.bias, p.y + out,
+      output_rows(s, d.get().out_h(), winograd_band<T>(d.get()),
+                  [&](int sample, int first, int last, int worker) {
+                    const Contraction c = d.get();
+                    const std::ptrdiff_t in = std::ptrdiff_t(sample) * c.in_size(),
+                                         out = std::ptrdiff_t(sample) * c.out_size();
+                    WindowIndex* const argmax = p.argmax ? p.argmax + out : nullptr;
+                    const auto direct = [&] {
+                      convolve(d, s.first + sample, first, last, p.x + in, p.w.weight, p.w.bias, p.y + out,
                                argmax, chain, draw, scratch(worker));
-        };
-        with_winograd<T>(d, winograd, direct);
-      });
+                    };
+                    const auto winograd = [&]<int R>() {
+                      convolve_winograd<R>(d, s.first + sample, first, last, p.x + in, p.w.forward, p.w.bias,
+                                           p.y + out, argmax, chain, draw, scratch(worker));
+                    };
+                    with_winograd<T>(d, winograd, direct);
+                  });
     } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
       output_rows(s, d.get().out_h(), 1, [&](int sample, int first, int last, int) {
         const GroupedContraction c = d.get();
@@ -217,12 +202,6 @@ class Backend : public OwnMemory<T> {
         window_forward(d, s.first + sample, first, last, p.x + in, p.y + out,
                        p.argmax ? p.argmax + out : nullptr, chain, draw);
       });
-    } else if constexpr (std::is_same_v<Stage, Pointwise>) {
-      output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
-        const Pointwise c = d.get();
-        pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
-                          p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
-      });
     } else if constexpr (std::is_same_v<Stage, Join>) {
       output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
         const Join c = d.get();
@@ -230,12 +209,19 @@ class Backend : public OwnMemory<T> {
                      p.other + std::ptrdiff_t(sample) * c.b.size(),
                      p.y + std::ptrdiff_t(sample) * c.out_size(), chain, draw);
       });
-    } else if constexpr (std::is_same_v<Stage, Norm>) {
-      const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, d.get().feature_step()};
+    } else if constexpr (std::is_same_v<Stage, Pointwise> || std::is_same_v<Stage, Norm>) {
+      const auto all = [&] {
+        if constexpr (std::is_same_v<Stage, Norm>)
+          return ops::put_before(ops::ScaleShift < T,
+                                 D::value.each_pixel != 0 > {p.w.weight, p.w.bias, d.get().feature_step()},
+                                 chain);
+        else
+          return chain;
+      }();
       output_rows(s, d.get().h, 1, [&](int sample, int first, int last, int) {
-        const Norm c = d.get();
+        const Stage c = d.get();
         pointwise_forward(d, s.first + sample, first, last, p.x + std::ptrdiff_t(sample) * c.in_size(),
-                          p.y + std::ptrdiff_t(sample) * c.out_size(), ops::put_before(scaled, chain), draw);
+                          p.y + std::ptrdiff_t(sample) * c.out_size(), all, draw);
       });
     } else if constexpr (std::is_same_v<Stage, Dense>) {
       const Dense c = d.get();
@@ -435,8 +421,7 @@ class Backend : public OwnMemory<T> {
       if (db)
         for (int o = 0; o < c.cols; o += L) store(db + o, sum(std::size_t(partial_weights(c) + o)));
     } else {
-      const std::size_t weights = std::size_t(d.get().weight_size()),
-                        biases = std::size_t(d.get().bias_size());
+      const auto weights = std::size_t(d.get().weight_size()), biases = std::size_t(d.get().bias_size());
       map(weights + (db ? biases : 0), [=](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; i += std::size_t(L))
           store(i < weights ? dw + i : db + (i - weights), sum(i));
@@ -486,7 +471,7 @@ class Backend : public OwnMemory<T> {
       for (int i = 0; i < s.count(); ++i) f(i, 0, height, s.worker);
       return;
     }
-    const int n = std::max(1, s.count()), each = math::ceil_div(threads(), n);  // threads for a sample
+    const int each = math::ceil_div(threads(), std::max(1, s.count()));  // threads for a sample
     const int bands = math::ceil_div(height, band);
     const int size = bands >= each ? math::ceil_div(bands, threads() == 1 ? 1 : 4 * each) * band
                                    : std::max(1, math::ceil_div(height, each));

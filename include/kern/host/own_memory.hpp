@@ -47,6 +47,20 @@ class OwnMemory {
     return v.data();
   }
 
+  /// n samples as PyTorch has them, stored as `e` says.
+  [[gnu::noinline]] void load(const Entry& e, const T* samples, T* x, int n) {
+    for (int s = 0; s < n; ++s, samples += e.size(), x += e.stored_size())
+      for (int c = 0; c < e.c; ++c)
+        for (int h = 0; h < e.h; ++h) {
+          const T* const from = samples + (c * e.h + h) * e.w;
+          T* const to = x + e.origin() + h * e.pitch() + c;
+          if (e.cols == 1)
+            std::copy_n(from, e.w, to);
+          else
+            for (int w = 0; w < e.w; ++w) to[w * e.cols] = from[w];
+        }
+  }
+
   /// Before a step: what a backend that records its work has to know apart.
   template <class Op>
   void set_update(int, const Op&) {}

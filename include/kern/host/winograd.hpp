@@ -78,6 +78,11 @@ constexpr int winograd_rows(const Contraction& c) {
   while (c.out_h() % rows != 0) --rows;
   return rows;
 }
+/// Output rows that are cheapest together: 1 where a contraction is not done so.
+template <class T>
+constexpr int winograd_band(const Contraction& c) {
+  return uses_winograd<T>(c) ? winograd_rows(c) : 1;
+}
 constexpr int winograd_tiles(const Contraction& c) { return winograd_rows(c) * c.out_w(); }
 template <class T>
 constexpr std::size_t winograd_scratch(const Contraction& c) {
