@@ -11,6 +11,10 @@
 //   V backward(V dy, V value, int pixel) const   dL/dx; value: what it needs
 //   V before(V y, int pixel) const               where it keeps the value: x, or anything if y is 0 for any x
 //
+// An op with `stops` = true has dL/dx = 0 wherever its output is not positive. Behind it dL/dx need only be
+// right where the chain's output is: a Bound may have, for there,
+//   V backward_of_positive(V dy, int pixel) const
+//
 // A chain's own output is stored, and its input only where nothing is fused before it (graph/fold.hpp).
 #pragma once
 #include <algorithm>
@@ -42,6 +46,10 @@ struct Chain<> {
   struct Bound {
     KERN_HOST_DEVICE V forward(V x, int) const { return x; }
     KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy; }
+    template <bool>
+    KERN_HOST_DEVICE V back(V dy, V, int) const {
+      return dy;
+    }
     KERN_HOST_DEVICE V backward_from_input(V dy, V, int) const { return dy; }
     KERN_HOST_DEVICE V before(V y, int) const { return y; }
   };
@@ -67,11 +75,17 @@ struct Chain<First, Rest...> {
     typename Chain<Rest...>::template Bound<V> rest;
     KERN_HOST_DEVICE V forward(V x, int pixel) const { return rest.forward(first.forward(x, pixel), pixel); }
     /// dL/dx from y, the whole chain's output.
-    KERN_HOST_DEVICE V backward(V dy, V y, int pixel) const {
+    KERN_HOST_DEVICE V backward(V dy, V y, int pixel) const { return back<false>(dy, y, pixel); }
+    /// OfPositive: anything where y is not positive.
+    template <bool OfPositive>
+    KERN_HOST_DEVICE V back(V dy, V y, int pixel) const {
       static_assert(goes_back,
                     "what an op needs for its derivative is not there: end the stage before it or behind it");
-      const V g = rest.backward(dy, y, pixel);
-      if constexpr (First::needs == Needs::output)
+      constexpr bool of_positive = OfPositive || requires { First::stops; };
+      const V g = rest.template back<of_positive>(dy, y, pixel);
+      if constexpr (OfPositive && requires { first.backward_of_positive(g, pixel); })
+        return first.backward_of_positive(g, pixel);
+      else if constexpr (First::needs == Needs::output)
         return first.backward(g, rest.before(y, pixel), pixel);
       else
         return first.backward(g, y, pixel);

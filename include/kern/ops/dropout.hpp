@@ -71,6 +71,10 @@ struct Dropout {
       return draw.train ? x * detail::keep<V>(rate, layer, at, pixel, draw) : x;
     }
     KERN_HOST_DEVICE V backward(V dy, V, int pixel) const { return forward(dy, pixel); }
+    /// What is positive was kept: no draw.
+    KERN_HOST_DEVICE V backward_of_positive(V dy, int) const {
+      return draw.train ? dy * element_of<V>(rate.scale) : dy;
+    }
     KERN_HOST_DEVICE V before(V y, int) const { return draw.train ? y * element_of<V>(rate.unscale()) : y; }
   };
   template <class V>
@@ -89,16 +93,17 @@ struct DropoutChannels {
   template <class V>
   struct Bound {
     V factor;
-    element_of<V> unscale;
+    element_of<V> scale, unscale;
     KERN_HOST_DEVICE V forward(V x, int) const { return x * factor; }
     KERN_HOST_DEVICE V backward(V dy, V, int) const { return dy * factor; }
+    KERN_HOST_DEVICE V backward_of_positive(V dy, int) const { return dy * scale; }
     KERN_HOST_DEVICE V before(V y, int) const { return y * unscale; }
   };
   template <class V>
   KERN_HOST_DEVICE Bound<V> bind(Place at, Draw draw) const {
     using T = element_of<V>;
-    if (draw.train) return {detail::keep<V>(rate, layer, at, 0, draw), T(rate.unscale())};
-    return {V{} + 1, T(1)};
+    if (draw.train) return {detail::keep<V>(rate, layer, at, 0, draw), T(rate.scale), T(rate.unscale())};
+    return {V{} + 1, T(1), T(1)};
   }
 };
 

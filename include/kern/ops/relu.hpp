@@ -8,6 +8,7 @@ struct Relu {
   static constexpr bool monotone = true;
   static constexpr Needs needs = Needs::sign;
   static constexpr Keeps keeps = Keeps::sign;
+  static constexpr bool stops = true;
   template <class V>
   struct Bound {
     KERN_HOST_DEVICE V forward(V x, int) const { return x < V{} ? V{} : x; }
