@@ -6,25 +6,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "convolve_back.cuh"
 #include "copy.hpp"
 #include "costs.cuh"
 #include "dense.cuh"
-#include "elementwise.cuh"
 #include "grid.cuh"
 #include "join.cuh"
-#include "memory.hpp"
 #include "norm.cuh"
 #include "pointwise.cuh"
-#include "recording.hpp"
 #include "samples.hpp"
 #include "softmax.cuh"
+#include "steps.hpp"
 #include "tensor.hpp"
 #include "upload.hpp"
 #include "window.cuh"
@@ -32,21 +28,14 @@
 namespace kern::gpu {
 
 template <class T>
-class Backend {
+class Backend : public Steps {
  public:
   explicit Backend(const Cuda& where)
-      : where_(where),
-        taken_{{}, where},
+      : Steps(where),
         done_(most_counted_tiles, where),
-        block_(1, where),
-        loss_(1, where),
-        loss_on_host_(1),
-        loss_is_there_(where.device),
-        recorder_(where.device),
         samples_up_(where),
         labels_up_(where),
-        values_up_(where),
-        block_up_(where) {}
+        values_up_(where) {}
 
   static constexpr int threads() { return 1; }
   /// Four elements are loaded at once.
@@ -58,14 +47,6 @@ class Backend {
   static constexpr bool takes_back_below = true;
   /// What it launches and what that must do, for explain.
   using Costs = gpu::Costs<T>;
-
-  template <class U>
-  using Memory = Buffer<U>;
-  template <class U>
-  Memory<U> allocate(std::size_t n) {
-    ++allocated_;
-    return Buffer<U>(n, where_);
-  }
 
   template <class D>
   static std::size_t scratch_size(const D&, int) {
@@ -103,7 +84,7 @@ class Backend {
   void edit(T* p, std::size_t n, F&& f) {
     T* const copy = fetch(p, n);
     f(copy);
-    copy_to_device(p, where_, copy, n * sizeof(T));
+    copy_to_device(p, where(), copy, n * sizeof(T));
   }
   const std::int32_t* targets(std::span<const std::int32_t> t) { return sent(t, labels_, labels_up_); }
   const T* targets(std::span<const T> t) { return sent(t, values_, values_up_); }
@@ -113,31 +94,27 @@ class Backend {
   static constexpr bool reads_samples = std::is_same_v<Stage, Contraction>;
   void load(const Entry& e, const T* samples, T* x, int n) {
     if (stored_as_it_is(e))
-      return samples_up_.send(x, where_, samples, std::size_t(n) * std::size_t(e.size()) * sizeof(T));
+      return samples_up_.send(x, where(), samples, std::size_t(n) * std::size_t(e.size()) * sizeof(T));
     load(e, brought(e, samples, n), x, n);
   }
   void load(const Entry& e, const DeviceSamples& samples, T* x, int n) {
     if (stored_as_it_is(e) && !samples.at.order && !samples.at.table)
-      return copy_on_device(x, where_, samples.at.elements, samples.where,
+      return copy_on_device(x, where(), samples.at.elements, samples.where,
                             std::size_t(n) * std::size_t(e.size()) * sizeof(T));
     wait_for(samples.where);
-    launch("store_input", store_input<T, AnyEntry>, entry_grid(e, n), where_,
+    launch("store_input", store_input<T, AnyEntry>, entry_grid(e, n), where(),
            BatchInput<T, AnyEntry>{AnyEntry(e), nullptr, samples.at}, n, x);
-    order(where_, samples.where);
+    order(where(), samples.where);
   }
   /// Before begin(): the batch that input() is of. The stream of its samples goes on after what reads them:
   /// in a training step after step(), in inference after done_reading().
   void take(const Entry& e, const T* samples, int n) { take(e, brought(e, samples, n), n); }
-  void take(const Entry&, const DeviceSamples& samples, int) {
-    wait_for(samples.where);
-    taken_ = samples;
-  }
+  void take(const Entry&, const DeviceSamples& samples, int) { Steps::take(samples); }
   /// For a first stage that reads samples, its x; e: the Known Entry.
   template <class E>
   BatchInput<T, E> input(const E& e, bool training) const {
-    return {e, training ? block_.data() : nullptr, training ? SamplesAt{} : taken_.at};
+    return taken<T>(e, training);
   }
-  void done_reading() { order(where_, std::exchange(taken_.where, where_)); }
 
   /// What load() and take() take of a view.
   template <class S>
@@ -153,114 +130,15 @@ class Backend {
     return v.data();
   }
 
-  /// What the kernels of a step are told by way of the device's memory, for their arguments are recorded:
-  /// before begin() the ops of its updates, with it the step's number.
-  template <class Op>
-  void set_update(int number, const Op& op) {
-    static_assert(sizeof op <= sizeof(StepBlock::Update) && alignof(Op) <= 16);
-    if (number >= StepBlock::most_updates)
-      throw ArgumentError(text("a step on a GPU has at most ", StepBlock::most_updates,
-                               " updates, got number ", number, ": too many parameter groups"));
-    std::memcpy(&on_host_block_.update[number], &op, sizeof op);
-  }
   void begin(const ops::Draw& draw) {
     gatherings_ = {};  // of a step that failed
-    on_host_block_.step = draw.step;
-    on_host_block_.samples = taken_.at;
-    block_up_.send(block_.data(), where_, &on_host_block_, sizeof on_host_block_);
-  }
-
-  /// A trainer's steps, by the size of their batches.
-  class Recordings {
-    friend class Backend;
-    struct Size {
-      int n;
-      Recording forward, backward;
-    };
-    std::vector<Size> sizes;
-    std::size_t allocated = 0;  // pointers in the recordings are good as long as nothing is allocated
-  };
-  /// A training step on n samples: forward(), which ends with mean() of the losses, then backward(), which
-  /// ends with update(). -> the loss, as soon as it is there: the rest may still be going on. Both are
-  /// graphs, made the second time that n is seen; if the loss is not finite, update() changes nothing.
-  template <class F, class G>
-  double step(Recordings& all, int n, F&& forward, G&& backward) {
-    if (all.allocated != allocated_) all.sizes.clear(), all.allocated = allocated_;
-    auto size = std::find_if(all.sizes.begin(), all.sizes.end(), [&](const auto& s) { return s.n == n; });
-    const bool first = size == all.sizes.end();
-    if (!first && !size->forward) {
-      Recording f = record(forward), g = record(backward);
-      size->forward = std::move(f), size->backward = std::move(g);
-    }
-    if (first)
-      in_step(forward);
-    else
-      size->forward.play(where_);
-    loss_is_there_.record(where_);
-    if (first)
-      in_step(backward);
-    else
-      size->backward.play(where_);
-    done_reading();
-    loss_is_there_.synchronize();
-    if (first && all.allocated == allocated_) {
-      if (all.sizes.size() == most_sizes) all.sizes.erase(all.sizes.begin());
-      all.sizes.push_back({n, {}, {}});
-    }
-    return loss_on_host_[0];
+    Steps::begin(draw);
   }
 
   template <class F>
   void chunks(int n, int, F&& f) {
     f(Slice{0, n, 0}, 0);
   }
-  template <class F>
-  void each(int n, const F& f) {
-    launch("each_thread", each_thread<F>, grid_of(std::size_t(n)), where_, n, nullptr, f);
-  }
-  template <class F>
-  void each_if_finite(int n, const F& f) {
-    launch("each_thread", each_thread<F>, grid_of(std::size_t(n)), where_, n, loss_.data(), f);
-  }
-  /// row(i) for each i < n, which sets each[i]. -> their mean; within step() nothing, which returns it.
-  template <class F>
-  double mean(int n, const F& row, const T* each) {
-    launch("mean_of_rows", mean_of_rows<T, F>, mean_grid<T>(row.stride, n), where_, n,
-           mean_rows<T>(row.stride, n), row, each, loss_.data());
-    {
-      const OnDevice on(where_);
-      check(cudaMemcpyAsync(loss_on_host_.data(), loss_.data(), sizeof(double), cudaMemcpyDeviceToHost,
-                            where_.stream),
-            "cudaMemcpyAsync(8 bytes, device ", where_.device, " to host)");
-    }
-    if (in_step_) return 0;
-    synchronize(where_);
-    return loss_on_host_[0];
-  }
-  /// op(w[i], g[i], states[i]...) for each i < n, where op changes w and the states; for one that is null it
-  /// gets zeros.
-  template <class Op, class... State>
-  void apply(std::size_t n, const Op& op, T* w, const T* g, State*... states) {
-    launch("apply_each", apply_each<Op, T, State...>, grid_of(n), where_, n, op, w, g, states...);
-  }
-  /// The same in a step, with the op `number` that set_update() was told.
-  template <class Op, class... State>
-  void update(int number, std::size_t n, const Op&, T* w, const T* g, State*... states) {
-    const auto* const op = reinterpret_cast<const Op*>(&block_.data()->update[number]);
-    launch("update_each", update_each<Op, T, State...>, grid_of(n), where_, n, op, loss_.data(), w, g,
-           states...);
-  }
-  /// What reduce() needs for n values behind the results.
-  static std::size_t reduce_size(std::size_t n) { return std::size_t(reduce_blocks(n)); }
-  /// In a step: op's results for n values x, joined in an order that depends on n alone.
-  template <class Op>
-  void reduce(std::size_t n, const Op& op, const T* x, double* results) {
-    const int blocks = reduce_blocks(n);
-    double* const parts = results + Op::results;
-    launch("reduce_parts", reduce_parts<Op, T>, reduce_grid(blocks), where_, n, op, x, parts);
-    launch("reduce_end", reduce_end<Op>, reduce_grid(1), where_, blocks, op, loss_.data(), parts, results);
-  }
-
   template <class D, class X, class Chain>
   void forward(Slice s, D d, const ForwardPass<T, X>& p, const Chain& chain, ops::Draw at) {
     const StepDraw draw = by_block(at);
@@ -271,37 +149,37 @@ class Backend {
       constexpr int h = D::value.pool_h, w = D::value.pool_w;  // known for an erased net, too
       const SlidingTile t = found_tile<forward_tile<T>>(d);
       with_channels<D, forward_channels>(forward_channels(c), [&]<int Channels>() {
-        launch("convolve", convolve<T, h, w, Channels, D, X, Chain>, forward_grid<T>(c, t, n), where_, d, t,
+        launch("convolve", convolve<T, h, w, Channels, D, X, Chain>, forward_grid<T>(c, t, n), where(), d, t,
                s.first, p, chain, draw);
       });
     } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
-      launch("grouped_forward", grouped_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p,
+      launch("grouped_forward", grouped_forward<T, D, Chain>, forward_grid(c, n), where(), d, s.first, n, p,
              chain, draw);
     } else if constexpr (std::is_same_v<Stage, Lookup>) {
-      launch("lookup_forward", lookup_forward<T, Chain>, forward_grid(c, n), where_, c, s.first, n, p, chain,
+      launch("lookup_forward", lookup_forward<T, Chain>, forward_grid(c, n), where(), c, s.first, n, p, chain,
              draw);
     } else if constexpr (std::is_same_v<Stage, Window>) {
-      launch("window_forward", window_forward<T, D, Chain>, forward_grid(c, n), where_, d, s.first, n, p.x,
+      launch("window_forward", window_forward<T, D, Chain>, forward_grid(c, n), where(), d, s.first, n, p.x,
              p.y, p.argmax, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Pointwise>) {
-      launch("pointwise_forward", pointwise_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n,
-             p.x, p.y, chain, draw);
+      launch("pointwise_forward", pointwise_forward<T, D, Chain>, pointwise_grid(c, n), where(), d, s.first,
+             n, p.x, p.y, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Join>) {
-      launch("join_forward", join_forward<T, D, Chain>, pointwise_grid(c, n), where_, d, s.first, n, p.x,
+      launch("join_forward", join_forward<T, D, Chain>, pointwise_grid(c, n), where(), d, s.first, n, p.x,
              p.other, p.y, chain, draw);
     } else if constexpr (std::is_same_v<Stage, Norm>) {
       const ops::ScaleShift<T, D::value.each_pixel != 0> scaled{p.w.weight, p.w.bias, c.feature_step()};
       const auto all = ops::put_before(scaled, chain);
       launch("norm_forward", pointwise_forward<T, D, std::remove_const_t<decltype(all)>>,
-             pointwise_grid(c, n), where_, d, s.first, n, p.x, p.y, all, draw);
+             pointwise_grid(c, n), where(), d, s.first, n, p.x, p.y, all, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
-      launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where_, c, s.first, n, p,
+      launch("dense_forward", dense_forward<T, Chain>, forward_grid<T>(c, n), where(), c, s.first, n, p,
              scratch_.data(), done_.data(), chain, draw);
     } else if constexpr (std::is_same_v<Stage, RowNorm>) {
-      launch("row_norm_forward", row_norm_forward<T, Chain>, row_norm_grid(c, n), where_, c, s.first, p,
+      launch("row_norm_forward", row_norm_forward<T, Chain>, row_norm_grid(c, n), where(), c, s.first, p,
              chain, draw);
     } else {
-      launch("softmax_forward", softmax_forward<T>, rows_grid(n), where_, c, n, p.x, p.y);
+      launch("softmax_forward", softmax_forward<T>, rows_grid(n), where(), c, n, p.x, p.y);
     }
   }
 
@@ -311,7 +189,7 @@ class Backend {
     const StepDraw draw = by_block(at);
     const auto c = d.get();
     const int size = c.out_size(), n = s.count();
-    launch("undo_chain", undo_chain<T, Below<D, Chain>>, undo_grid(size, n), where_,
+    launch("undo_chain", undo_chain<T, Below<D, Chain>>, undo_grid(size, n), where(),
            Below<D, Chain>{d, chain}, s.first, n, size, y, dy, draw);
   }
   template <class D>
@@ -328,7 +206,7 @@ class Backend {
       const GradientTile t = found_tile<weight_gradient_tile<T>>(d);
       with_channels<D, each_of_gradient>(t.each, [&]<int Each>() {
         launch("convolve_weight_gradient", convolve_weight_gradient<T, Each, D, X>,
-               weight_gradient_grid<T>(c, t), where_, d, t, n, p);
+               weight_gradient_grid<T>(c, t), where(), d, t, n, p);
       });
       if constexpr (DataGradient) {
         if (c.stride_h == 1 && c.stride_w == 1) {
@@ -336,44 +214,44 @@ class Backend {
           const SlidingTile tile = data_gradient_tile<T>(d, below);
           const Grid across = sliding_grid<T>(c, sliding, tile, n);
           with_channels<D, backward_channels<Under>>(sliding.channels_a_thread(), [&]<int Channels>() {
-            launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where_, d,
-                   tile, s.first, of_stored(p), below, draw);
+            launch("convolve_data_gradient", convolve_data_gradient<T, Channels, D, Under>, across, where(),
+                   d, tile, s.first, of_stored(p), below, draw);
           });
         } else {
           launch("convolve_strided_data_gradient", convolve_strided_data_gradient<T, D, Under>,
-                 strided_data_gradient_grid(c, n), where_, d, s.first, n, of_stored(p), below, draw);
+                 strided_data_gradient_grid(c, n), where(), d, s.first, n, of_stored(p), below, draw);
         }
       }
     } else if constexpr (std::is_same_v<Stage, GroupedContraction>) {
-      launch("grouped_weight_gradient", grouped_weight_gradient<T, D>, weight_gradient_grid<T>(c), where_, d,
+      launch("grouped_weight_gradient", grouped_weight_gradient<T, D>, weight_gradient_grid<T>(c), where(), d,
              n, p);
       if constexpr (DataGradient)
-        launch("grouped_data_gradient", grouped_data_gradient<T, D, Under>, data_gradient_grid(c, n), where_,
+        launch("grouped_data_gradient", grouped_data_gradient<T, D, Under>, data_gradient_grid(c, n), where(),
                d, s.first, n, p, below, draw);
     } else if constexpr (std::is_same_v<Stage, Lookup>) {
-      launch("lookup_gradient", lookup_gradient<T>, gradient_grid(c), where_, c, n, p);
+      launch("lookup_gradient", lookup_gradient<T>, gradient_grid(c), where(), c, n, p);
     } else if constexpr (std::is_same_v<Stage, Window>) {
       if constexpr (DataGradient)
-        launch("window_backward", window_backward<T, D, Under>, backward_grid(c, n), where_, d, s.first, n, p,
-               below, draw);
+        launch("window_backward", window_backward<T, D, Under>, backward_grid(c, n), where(), d, s.first, n,
+               p, below, draw);
     } else if constexpr (std::is_same_v<Stage, Pointwise>) {
       if constexpr (DataGradient)
-        launch("pointwise_backward", pointwise_backward<T, D, Chain, Under>, pointwise_grid(c, n), where_, d,
+        launch("pointwise_backward", pointwise_backward<T, D, Chain, Under>, pointwise_grid(c, n), where(), d,
                s.first, n, p, chain, below, draw);
     } else if constexpr (std::is_same_v<Stage, Dense>) {
-      launch("dense_backward", dense_backward<T, Under>, backward_grid<T>(c, DataGradient, n), where_, c,
+      launch("dense_backward", dense_backward<T, Under>, backward_grid<T>(c, DataGradient, n), where(), c,
              DataGradient ? data_blocks(c, n) : 0, s.first, n, p, below, draw);
     } else if constexpr (std::is_same_v<Stage, RowNorm>) {
       auto* const statistics = reinterpret_cast<ops::RowStatistics<T>*>(scratch_.data());
       if (DataGradient || c.affine)
-        launch("row_norm_backward", row_norm_backward<T, DataGradient, Under>, row_norm_grid(c, n), where_, c,
-               s.first, p, statistics, below, draw);
+        launch("row_norm_backward", row_norm_backward<T, DataGradient, Under>, row_norm_grid(c, n), where(),
+               c, s.first, p, statistics, below, draw);
       if (c.affine)
-        launch("row_norm_weight_gradient", row_norm_weight_gradient<T>, weight_gradient_grid<T>(c), where_, c,
-               n, p, statistics);
+        launch("row_norm_weight_gradient", row_norm_weight_gradient<T>, weight_gradient_grid<T>(c), where(),
+               c, n, p, statistics);
     } else {
       if constexpr (DataGradient)
-        launch("softmax_backward", softmax_backward<T, Under>, rows_grid(n), where_, c, s.first, n, p, below,
+        launch("softmax_backward", softmax_backward<T, Under>, rows_grid(n), where(), c, s.first, n, p, below,
                draw);
     }
   }
@@ -383,21 +261,21 @@ class Backend {
   template <class D>
   void norm_measure(Slice s, D d, const T* x, T* parts, int) {
     const int n = s.count();
-    launch("norm_measure", gpu::norm_measure<T>, norm_grid<T>(d.get(), n), where_, d.get(), n,
+    launch("norm_measure", gpu::norm_measure<T>, norm_grid<T>(d.get(), n), where(), d.get(), n,
            gpu::norm_chunk(n), x, parts);
   }
   template <class D, class Chain>
   void norm_sums(Slice s, D d, const T* x, const ops::NormState<T>& state, T* dy, T* parts, int,
                  const Chain& chain, ops::Draw at) {
     const int n = s.count();
-    launch("norm_sums", gpu::norm_sums<T, Chain>, norm_grid<T>(d.get(), n), where_, d.get(), s.first, n,
+    launch("norm_sums", gpu::norm_sums<T, Chain>, norm_grid<T>(d.get(), n), where(), d.get(), s.first, n,
            gpu::norm_chunk(n), x, state, dy, parts, chain, by_block(at));
   }
   template <class D, class Under>
   void norm_backward(Slice s, D d, const T* x, const ops::NormState<T>& state, const T* dy, T* dx,
                      const Under& below, ops::Draw at) {
     const int n = s.count();
-    launch("norm_backward", gpu::norm_backward<T, Under>, pointwise_grid(d.get(), n), where_, d.get(),
+    launch("norm_backward", gpu::norm_backward<T, Under>, pointwise_grid(d.get(), n), where(), d.get(),
            s.first, n, x, state, dy, dx, below, by_block(at));
   }
 
@@ -406,11 +284,11 @@ class Backend {
   void join_backward(Slice s, D d, const T* x, const T* dy, T* dx, const Under& below, ops::Draw at) {
     const int n = s.count();
     launch("join_backward", gpu::join_backward<Which, T, D, Under>, image_grid(d.get().input(Which), n),
-           where_, d, s.first, n, x, dy, dx, below, by_block(at));
+           where(), d, s.first, n, x, dy, dx, below, by_block(at));
   }
   /// to += from, an image a sample.
   void add(Slice s, const StoredImage& d, const T* from, T* to) {
-    launch("add_images", add_images<T>, image_grid(d, s.count()), where_, d, s.count(), from, to);
+    launch("add_images", add_images<T>, image_grid(d, s.count()), where(), d, s.count(), from, to);
   }
 
   /// All parts are added in one go, by finish_gather().
@@ -429,31 +307,10 @@ class Backend {
       largest = std::max(largest, gatherings_.at[i].weights + gatherings_.at[i].biases);
     const Grid grid = gather_grid(largest, gatherings_.count);
     const Gatherings<T> all = std::exchange(gatherings_, {});
-    launch("gather_parts", gather_parts<T>, grid, where_, all);
+    launch("gather_parts", gather_parts<T>, grid, where(), all);
   }
 
  private:
-  static constexpr std::size_t most_sizes = 8;
-  StepDraw by_block(const ops::Draw& draw) const { return {draw.seed, draw.train, block_.data()}; }
-  /// f() is part of a step.
-  template <class F>
-  void in_step(F&& f) {
-    struct Guard {
-      bool& flag;
-      ~Guard() { flag = false; }
-    } guard{in_step_};
-    in_step_ = true;
-    f();
-  }
-  template <class F>
-  Recording record(F&& f) {
-    struct Guard {
-      Cuda &where, before;
-      ~Guard() { where = before; }
-    } guard{where_, where_};
-    where_ = recorder_.where();
-    return Recording(where_, [&] { in_step(f); });
-  }
   static constexpr int forward_channels(const Contraction& c) {
     return forward_sliding(c).channels_a_thread();
   }
@@ -478,15 +335,8 @@ class Backend {
   DeviceSamples brought(const Entry& e, const T* samples, int n) {
     const std::size_t count = std::size_t(n) * std::size_t(e.size());
     if (samples_.size() < count) samples_ = allocate<T>(count);
-    samples_up_.send(samples_.data(), where_, samples, count * sizeof(T));
-    return {{samples_.data(), nullptr, nullptr}, where_};
-  }
-  /// What is done next may read samples of that stream.
-  void wait_for(const Cuda& samples) {
-    if (samples.device != where_.device)
-      throw ArgumentError(text("the samples are on device ", samples.device,
-                               ": expected the model's, device ", where_.device));
-    order(samples, where_);
+    samples_up_.send(samples_.data(), where(), samples, count * sizeof(T));
+    return {{samples_.data(), nullptr, nullptr}, where()};
   }
   /// A pass whose x no kernel of the way back to it reads: there is no stage below.
   template <class X>
@@ -499,31 +349,21 @@ class Backend {
   template <class U>
   const U* sent(std::span<const U> from, Memory<U>& to, Upload& up) {
     if (to.size() < from.size()) to = allocate<U>(from.size());
-    up.send(to.data(), where_, from.data(), from.size_bytes());
+    up.send(to.data(), where(), from.data(), from.size_bytes());
     return to.data();
   }
   /// n elements in this program's memory, until the next call.
   template <class U>
   U* fetch(const U* p, std::size_t n) const {
     if (on_host_.size() < n * sizeof(U)) on_host_ = PinnedBuffer<std::byte>(n * sizeof(U));
-    copy_to_host(on_host_.data(), p, where_, n * sizeof(U));
+    copy_to_host(on_host_.data(), p, where(), n * sizeof(U));
     return reinterpret_cast<U*>(on_host_.data());
   }
 
-  Cuda where_;
-  DeviceSamples taken_;
   Memory<T> scratch_, samples_;
   Memory<unsigned> done_;  // a count for each tile of a linear layer
   Gatherings<T> gatherings_;
-  StepBlock on_host_block_{};
-  Memory<StepBlock> block_;
-  Memory<double> loss_;
-  PinnedBuffer<double> loss_on_host_;
-  Event loss_is_there_;
-  Stream recorder_;  // recordings are made on it, for the default stream can't be recorded
-  Upload samples_up_, labels_up_, values_up_, block_up_;
-  std::size_t allocated_ = 0;
-  bool in_step_ = false;
+  Upload samples_up_, labels_up_, values_up_;
   Memory<std::int32_t> labels_;
   Memory<T> values_;
   mutable PinnedBuffer<std::byte> on_host_;  // what was fetched last
