@@ -166,19 +166,22 @@ __global__ void __launch_bounds__(256)
             c0 = int(blockIdx.x) / tiles_across % tiles_deep * t.depth,
             a0 = int(blockIdx.x) / tiles_across / tiles_deep * t.taps;
 
-  const int apart = t.threads_apart(c), groups = t.channels / Each;
-  const int split = int(threadIdx.x) / apart, mine = int(threadIdx.x) % apart;
+  const int threads = t.threads(c), apart = t.threads_apart(c), groups = t.channels / Each;
+  const int split = t.splits > 1 ? int(threadIdx.x) / apart : 0, mine = int(threadIdx.x) - split * apart;
   const int channel = mine % groups * vec_size, quad = mine / groups % t.quads(c),
             tap = mine / groups / t.quads(c);
   const int run = quad * 4;  // along (column of the kernel, input channel)
   const int offset = fours ? run / t.depth * pitch + run % t.depth : run;
   // A thread brings in dy of the same channels of every `beside`-th place: these it adds up for the bias.
-  const int pieces = t.channels / vec_size, beside = int(blockDim.x) / pieces;
+  const int pieces = t.channels / vec_size, beside = threads / pieces;
   const int my_piece = int(threadIdx.x) % pieces, my_place = int(threadIdx.x) / pieces;
   const bool sums_bias = a0 == 0 && c0 == 0;
 
   T* const staged_x = block_memory<T>();
   T* const staged_g = staged_x + t.in_elements(c);
+  if (!fours)  // behind a row, for quads that reach over its end
+    for (int e = int(threadIdx.x); e < t.in_rows(c) * vec_size; e += threads)
+      staged_x[e / vec_size * row_pitch + in_columns * pitch + e % vec_size] = 0;
   T sum[4][Each] = {};
   Vec<T> bias{};
   const int across = t.bands_across(c), bands = t.bands_down(c) * across;
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(256)
     sample_of(p.x, c, sample).read([&]<class Sample>(const Sample& x) {
       const unsigned step = fours ? vec_size : 1, in_pieces = unsigned(t.depth) / step,
                      places = unsigned(t.in_rows(c) * in_columns);
-      for (unsigned e = threadIdx.x; e < places * in_pieces; e += blockDim.x) {
+      for (unsigned e = threadIdx.x; e < places * in_pieces; e += unsigned(threads)) {
         const unsigned on = Sample::planes ? e % places : e / in_pieces;
         const int k = int((Sample::planes ? e / places : e % in_pieces) * step),
                   row = int(on / unsigned(in_columns)), column = int(on % unsigned(in_columns)),
@@ -205,9 +208,6 @@ __global__ void __launch_bounds__(256)
           staged_x[to] = inside ? x.one(h, w, c0 + k) : T(0);
       }
     });
-    if (!fours)  // behind a row, for quads that reach over its end
-      for (int e = int(threadIdx.x); e < t.in_rows(c) * vec_size; e += int(blockDim.x))
-        staged_x[e / vec_size * row_pitch + in_columns * pitch + e % vec_size] = 0;
     if (my_place < beside)
       for (int place = my_place; place < t.rows * t.columns; place += beside) {
         const int o = o0 + my_piece * vec_size;
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(256)
         const T* from = staged_x + (i * c.stride_h + tap) * row_pitch + split * c.stride_w * pitch + offset;
         const T* g = staged_g + (i * t.columns + split) * t.channels + channel;
 #pragma unroll 4
-        for (int j = split; j < t.columns; j += t.splits) {
+        for (int j = 0; j < t.columns; j += t.splits) {
           T in[4], out[Each];
           if (fours) {
             const Vec<T> v = load(from);
@@ -270,7 +270,6 @@ __global__ void __launch_bounds__(256)
   }
   if (t.splits > 1) {  // the first split's threads add up the others' sums, in order
     T* const all = staged_x;
-    const int threads = int(blockDim.x);
 #pragma unroll
     for (int k = 0; k < 4; ++k)
 #pragma unroll

@@ -17,7 +17,7 @@ struct Tuning {
   int threads = 256;              // of a block, at most; the kernels' launch bounds
   int few_threads = 48, usual_threads = 96,
       many_threads = 192;      // too few to hide latency, too many to overlap
-  int threads_a_sample = 128;  // at least: with 64, 64 samples leave three quarters of an H200's lanes idle
+  int threads_a_sample = 256;  // at least: of 64 samples they fill an H200's lanes, 128 would half of them
   int channels = 64;           // of the output of a block, at most
   int depth = 32;              // input channels at a time, at most
   int input_cost = 40, weight_cost = 16;  // instructions for four elements on their way into shared memory
@@ -116,7 +116,9 @@ KERN_HOST_DEVICE constexpr long score(const Sliding& s, const SlidingTile& t) {
 /// The best tile. None has 0 rows: the kernel is too large.
 KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_size) {
   const int step = s.channels_a_thread();
-  const int channels = math::round_up(math::ceil_div(s.out, math::ceil_div(s.out, tuning.channels)), step);
+  const int shares = math::ceil_div(s.out, tuning.channels);
+  const int channels = math::round_up(math::ceil_div(s.out, shares), step),
+            half = math::round_up(math::ceil_div(s.out, 2 * shares), step);
   SlidingTile best{};
   long best_score = 0;
   for (int taps = s.kh; taps > 0; taps = taps > 1 ? 1 : 0)
@@ -128,11 +130,16 @@ KERN_HOST_DEVICE constexpr SlidingTile tile_of(const Sliding& s, int element_siz
       for (int across = 1; across <= 8; ++across)
         for (int down = 1; down <= 32; ++down) {
           if (down > 1 && math::ceil_div(s.rows, down) == math::ceil_div(s.rows, down - 1)) continue;
-          const SlidingTile t{math::ceil_div(s.rows, down), math::ceil_div(s.columns, across), channels,
-                              depth, taps};
-          if (t.threads(s) > tuning.threads || t.elements(s) * element_size > tuning.shared_memory) continue;
-          fits = true;
-          if (const long its = score(s, t); its > best_score) best = t, best_score = its;
+          // Half of the channels: the picture is brought in twice, but half of the weights by as many
+          // threads.
+          for (const int some : {channels, half}) {
+            const SlidingTile t{math::ceil_div(s.rows, down), math::ceil_div(s.columns, across), some, depth,
+                                taps};
+            if (t.threads(s) > tuning.threads || t.elements(s) * element_size > tuning.shared_memory)
+              continue;
+            fits = true;
+            if (const long its = score(s, t); its > best_score) best = t, best_score = its;
+          }
         }
       if (fits && !s.in_fours()) break;
     }
@@ -246,8 +253,8 @@ KERN_HOST_DEVICE constexpr GradientTile gradient_tile_of(const Contraction& c, i
           if (t.threads(c) > tuning.threads) continue;
           // Bands cut no window of a pool.
           for (t.rows = lesser(math::round_up(8, c.pool_h), all_rows); t.rows > 0; t.rows -= c.pool_h) {
-            for (t.splits = 16; t.splits > 0; t.splits /= 2)
-              if (t.splits <= columns && t.threads(c) <= tuning.threads && t.threads(c) >= channels / 4 &&
+            for (t.splits = lesser(16, columns); t.splits > 0; --t.splits)
+              if (columns % t.splits == 0 && t.threads(c) <= tuning.threads && t.threads(c) >= channels / 4 &&
                   t.elements(c) * element_size <= tuning.shared_memory)
                 return t;
           }
