@@ -1,7 +1,7 @@
 # What ptxas says about a program's kernels: no spills, no local memory, and no more registers and static shared
 # memory than the table allows.
 #   cmake -DREPORT=<file> -DARCHITECTURE=sm_90 -DTABLE=<file> [-DREWRITE=ON] -P ptxas.cmake
-# or, in place of REPORT, -DCOMPILER=nvcc -DFLAGS=... -DSOURCE=<file> -DINCLUDE=<root>/include to ask for one.
+# or, in place of REPORT, -DCOMPILER=nvcc -DFLAGS=... "-DSOURCES=<file>..." -DINCLUDE=<root>/include to ask for one.
 # A line of the table: `sm_90 convolve: 64 registers, 0 bytes`. A kernel's template arguments are left out, and the
 # largest counts. Registers are given out in eights to a thread, so that is how they are counted. REWRITE makes the
 # architecture's lines anew.
@@ -15,11 +15,16 @@ if(DEFINED REPORT)
   file(READ ${REPORT} report)
 else()
   separate_arguments(FLAGS)
-  execute_process(COMMAND ${COMPILER} ${FLAGS} -arch=${ARCHITECTURE} -I ${INCLUDE} -Xptxas -v -cubin -o /dev/null ${SOURCE}
-                  RESULT_VARIABLE status OUTPUT_VARIABLE report ERROR_VARIABLE report)
-  if(NOT status EQUAL 0)
-    fail("${SOURCE} does not compile:\n${report}")
-  endif()
+  separate_arguments(SOURCES)
+  set(report "")
+  foreach(source IN LISTS SOURCES)
+    execute_process(COMMAND ${COMPILER} ${FLAGS} -arch=${ARCHITECTURE} -I ${INCLUDE} -Xptxas -v -cubin -o /dev/null ${source}
+                    RESULT_VARIABLE status OUTPUT_VARIABLE of_source ERROR_VARIABLE of_source)
+    if(NOT status EQUAL 0)
+      fail("${source} does not compile:\n${of_source}")
+    endif()
+    string(APPEND report "${of_source}")
+  endforeach()
 endif()
 
 # The last part of a mangled name, without template arguments: _ZN4kern3gpu8convolveIf...E is `convolve`.
