@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <kern/io/checkpoint.hpp>
 #include <kern/io/image_folder.hpp>
+#include <kern/io/npy.hpp>
 #include <kern/io/onnx.hpp>
 #include <kern/io/tensorboard.hpp>
 #include <kern/kern.hpp>
@@ -147,6 +148,9 @@ void export_onnx() {
   auto train = digits(data::Split::train);
   for (const auto& batch : train) trainer.step(batch);
   io::save_onnx(model, "digits.onnx", {.input = "images", .output = "scores"});
+  const auto images = rand<float, Shape<dyn, 1, 28, 28>>(Seed{1}, 5);
+  io::save_npy(images, "images.npy");  // to see that it computes the same elsewhere
+  io::save_npy(model.predict(images), "scores.npy");
 }
 // endregion
 

@@ -38,7 +38,7 @@ namespace kern::io {
 namespace detail {
 
 /// The note that tells checkpoints from other files, and what it says.
-inline constexpr char kind[] = "kern.checkpoint", version[] = "1";
+inline constexpr char checkpoint_kind[] = "kern.checkpoint", checkpoint_version[] = "1";
 
 /// A number, or several, as elements behind each other.
 template <class X>
@@ -120,7 +120,7 @@ class StateWriter : public Names {
           std::span(values[i]));
   }
   void save(const std::string& path) && {
-    notes_[kind] = version;
+    notes_[checkpoint_kind] = checkpoint_version;
     save_safetensors(path, std::move(tensors_), notes_);
   }
 
@@ -195,7 +195,8 @@ class StateReader : public Names {
       if (!known(t.name))
         faults_.add(t.name, text("expected no such tensor, got one of shape ", shape_string(t.shape)));
     for (const auto& [name, note] : file_.metadata())
-      if (name != kind && !known(name)) faults_.add(name, text("expected no such note, got ", note));
+      if (name != checkpoint_kind && !known(name))
+        faults_.add(name, text("expected no such note, got ", note));
     faults_.refuse(file_.path(), "this training");
     for (const auto& change : changes_) change();
   }
@@ -276,10 +277,10 @@ class Checkpoint {
   void load() const { load(SafetensorsFile(path_)); }
   /// The same from a file that was read before.
   [[gnu::cold]] void load(const SafetensorsFile& file) const {
-    const auto note = file.metadata().find(detail::kind);
-    if (note == file.metadata().end() || note->second != detail::version)
-      throw DataError(text(file.path(), ": is no checkpoint of this version: note ", detail::kind,
-                           ": expected ", detail::version, ", got ",
+    const auto note = file.metadata().find(detail::checkpoint_kind);
+    if (note == file.metadata().end() || note->second != detail::checkpoint_version)
+      throw DataError(text(file.path(), ": is no checkpoint of this version: note ", detail::checkpoint_kind,
+                           ": expected ", detail::checkpoint_version, ", got ",
                            note == file.metadata().end() ? "no such note" : note->second));
     detail::StateReader reader(file);
     visit(reader);
