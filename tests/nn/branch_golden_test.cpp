@@ -1,5 +1,7 @@
 // Branches against PyTorch's: forward, all gradients, running statistics, inference.
+#include "kern/graph/facts.hpp"
 #include "norms_golden.hpp"
+#include "support/counting_backend.hpp"
 
 using namespace kern;
 using namespace kern::nn;
@@ -66,3 +68,17 @@ TEST_CASE("a residual of the net's input; a sum of flattened images of different
       "input", 3);
 }
 #endif
+
+// Two workers, chunks of 4 samples, at most 64 parts of a batch's sums: from 64 samples on all grows alike.
+TEST_CASE("memory for training grows with the batch as is said of the net") {
+  const auto check = []<class Net, class In>(std::type_identity<Net>, std::type_identity<In>) {
+    CHECK(growth<Net, In>(64) == 64 * workspace_bytes<Net, In, TestDevice>);
+  };
+  using Branches =
+      Sequential<Conv2d<3, 5, 3, 1, 1>, MaxPool2d<2>,
+                 Residual<Conv2d<5, 5, 3, 1, 1>, BatchNorm2d<5>, ReLU, Conv2d<5, 5, 3, 1, 1>>, GELU<>,
+                 LayerNorm<5, 4, 4>, Concat<Flatten, Sequential<GlobalAvgPool2d, Flatten>>, Linear<85, 4>>;
+  using Chain = Sequential<Conv2d<3, 5, 3>, ReLU, Flatten, Linear<180, 4>>;
+  check(std::type_identity<Branches>{}, std::type_identity<Input<3, 8, 8>>{});
+  check(std::type_identity<Chain>{}, std::type_identity<Input<3, 8, 8>>{});
+}

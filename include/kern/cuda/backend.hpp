@@ -49,11 +49,11 @@ class Backend : public Steps {
   using Costs = gpu::Costs<T>;
 
   template <class D>
-  static std::size_t scratch_size(const D&, int) {
+  static constexpr std::size_t scratch_size(const D&, int) {
     return 0;
   }
-  static std::size_t scratch_size(const Dense& d, int n) { return sums_of_parts(d, n); }
-  static std::size_t scratch_size(const RowNorm& s, int n) {
+  static constexpr std::size_t scratch_size(const Dense& d, int n) { return sums_of_parts(d, n); }
+  static constexpr std::size_t scratch_size(const RowNorm& s, int n) {
     return 2 * std::size_t(n) * std::size_t(s.rows);
   }
   void reserve(std::size_t elements) {
@@ -257,7 +257,7 @@ class Backend : public Steps {
   }
 
   static int norm_chunk(int n, int) { return gpu::norm_chunk(n); }
-  static int norm_parts(int n, int) { return std::min(n, most_norm_parts); }
+  static constexpr int norm_parts(int n, int) { return std::min(n, most_norm_parts); }
   template <class D>
   void norm_measure(Slice s, D d, const T* x, T* parts, int) {
     const int n = s.count();

@@ -52,7 +52,7 @@ Grid sliding_grid(const Contraction& c, const Sliding& s, const SlidingTile& t, 
 
 inline constexpr int most_counted_tiles = 1024;
 /// A linear layer's sum is cut where it is long and its tiles are few, to keep more of the device busy.
-inline int parts_of_sum(const Dense& d, int n) {
+constexpr int parts_of_sum(const Dense& d, int n) {
   const long tiles = long(math::ceil_div(d.cols, tile_columns)) * math::ceil_div(n, tile_rows);
   if (tiles > most_counted_tiles) return 1;
   return std::clamp(std::min(d.k / tuning.products_of_part, int(tuning.blocks_of_sum / tiles)), 1,
@@ -60,7 +60,7 @@ inline int parts_of_sum(const Dense& d, int n) {
 }
 
 /// Elements that the parts of its sum need, for any batch of up to n: fewer samples may make more parts.
-inline std::size_t sums_of_parts(const Dense& d, int n) {
+constexpr std::size_t sums_of_parts(const Dense& d, int n) {
   if (parts_of_sum(d, 1) == 1) return 0;
   const long most = long(parts_of_sum(d, 1)) * n,
              tiled = tuning.blocks_of_sum / math::ceil_div(d.cols, tile_columns) * long(tile_rows);

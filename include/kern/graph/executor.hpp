@@ -443,12 +443,7 @@ class Executor {
     parameters_.reserve_training();
     training_memory_.reserved(n);
   }
-  void reserve_scratch(int n) {
-    std::size_t scratch = 0;
-    each_stage<0, stages>(
-        [&]<int I>() { scratch = std::max(scratch, Backend::scratch_size(numbers<I>(), n)); });
-    backend_.reserve(scratch);
-  }
+  void reserve_scratch(int n) { backend_.reserve(scratch_size<S, Backend>(plan_, n)); }
 
   PlanType plan_, inference_;
   Backend backend_;

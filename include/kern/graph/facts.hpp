@@ -3,6 +3,7 @@
 #pragma once
 #include "../host/backend.hpp"
 #include "checked.hpp"
+#include "stage_memory.hpp"
 
 namespace kern {
 
@@ -36,13 +37,20 @@ inline constexpr auto flop_count = graph::fact<Net, In, host::Backend<float>>([]
   return n;
 });
 
-/// Bytes that training keeps for each sample of a batch, a std::size_t: input, activations, their gradients,
-/// pooling indices.
+/// Bytes by which the memory of training grows with each sample of a batch, where that is large, a
+/// std::size_t: input, activations, their gradients, pooling indices, and what sums over parts of the batch
+/// take.
 template <class Net, class In, class Device = Host, class T = float>
 inline constexpr auto workspace_bytes =
     graph::fact<Net, In, typename Device::template Backend<T>>([](const auto& p) {
-      return (std::size_t(p.input_size()) + p.activations + p.outer_gradients) * sizeof(T) +
-             p.indices * sizeof(stage::WindowIndex);
+      using Backend = typename Device::template Backend<T>;
+      using S = graph::Structure<Net, In, false, Backend>;
+      const auto bytes = [&](int n) {
+        return graph::TrainingSizes<S, Backend, T>(p, graph::PartialSums<S, Backend, T>(p), n, 1).bytes() +
+               graph::scratch_size<S, Backend>(p, n) * sizeof(T);
+      };
+      constexpr int large = 1 << 20;  // nothing is split for want of samples
+      return (bytes(2 * large) - bytes(large)) / large;
     });
 
 }  // namespace kern

@@ -8,8 +8,80 @@
 
 namespace kern::graph {
 
-/// In training: every stage's output of the whole batch is kept. Gradients of what only the same chunk will
-/// read are kept a worker, the others for the batch.
+/// Elements that the stages of a plan work with, for a batch of up to n samples.
+template <class S, class Backend>
+constexpr std::size_t scratch_size(const typename S::PlanType& plan, int n) {
+  std::size_t most = 0;
+  each_stage<0, S::stages>(
+      [&]<int I>() { most = std::max(most, Backend::scratch_size(S::template numbers<I>(plan), n)); });
+  return most;
+}
+
+/// A chunk's sums of gradients, each stage's behind another: those that a few samples run through come first.
+template <class S, class Backend, class T>
+struct PartialSums {
+  constexpr explicit PartialSums(const typename S::PlanType& plan) {
+    if (plan.fault.kind != Mismatch::none) return;
+    each_stage<0, S::stages>([&]<int I>() {
+      if constexpr (S::training.stage[I].gradient_in_parts()) {
+        at[I] = size;
+        const std::size_t own = Backend::partial_size(S::template numbers<I>(plan));
+        size += (own + host::alignment - 1) / host::alignment * host::alignment;
+        if constexpr (I < S::chunked) chunked_size = size;
+      }
+    });
+    while (chunk < 64 && size * sizeof(T) * std::size_t(64 / chunk) > limit) chunk *= 2;
+  }
+
+  static constexpr std::size_t limit = std::size_t{8} << 20;  // bytes, for 64 samples
+  std::size_t at[S::stages > 0 ? S::stages : 1]{}, size = 0, chunked_size = 0;
+  int chunk = 4;  // samples that share them, where a backend does not take whole batches
+};
+
+/// Elements that training on batches of up to n samples keeps beside the parameters.
+template <class S, class Backend, class T>
+struct TrainingSizes {
+  constexpr TrainingSizes() = default;
+  constexpr TrainingSizes(const typename S::PlanType& plan, const PartialSums<S, Backend, T>& sums, int n,
+                          int threads)
+      : chunk(Backend::whole_batches ? std::max(n, 1) : sums.chunk) {
+    const std::size_t count = std::size_t(n), running = std::size_t(threads) * std::size_t(chunk);
+    if constexpr (!S::template reads_samples<Mode::training>) x = count * std::size_t(plan.input_size());
+    y = count * plan.activations;
+    argmax = count * plan.indices;
+    dy = count * plan.outer_gradients;
+    inner_dy = running * plan.inner_gradients;
+    if constexpr (S::branched) {
+      more_of_sample = std::size_t(plan.input_size());
+      for (int i = 0; i < S::stages; ++i)
+        more_of_sample = std::max(more_of_sample, std::size_t(plan.stage[std::size_t(i)].out_size()));
+      more_dy = std::max(count, running) * more_of_sample;
+    }
+    partials = (count + std::size_t(chunk) - 1) / std::size_t(chunk) * sums.size;
+    if constexpr (S::normalises) {
+      std::size_t most = 0;
+      for (int i = 0; i < S::stages; ++i)
+        if (S::is_norm(i)) most = std::max(most, std::size_t(plan.stage[std::size_t(i)].norm.features()));
+      norm_parts = 2 * most * std::size_t(Backend::norm_parts(n, chunk));
+    }
+  }
+  constexpr std::size_t bytes() const {
+    return (x + y + dy + inner_dy + more_dy + partials + norm_parts) * sizeof(T) +
+           argmax * sizeof(WindowIndex);
+  }
+
+  int chunk = 1;               // samples that share one sum of gradients
+  std::size_t x = 0, y = 0;    // the input, outputs of stages
+  std::size_t argmax = 0;      // of poolings
+  std::size_t dy = 0;          // gradients of outputs, for the batch
+  std::size_t inner_dy = 0;    // those of what only the same chunk will read, for each worker
+  std::size_t more_dy = 0;     // a share of one that several give, until it is added
+  std::size_t partials = 0;    // sums of parameters' gradients
+  std::size_t norm_parts = 0;  // sums of batch normalisations, for any batch of up to n samples
+  std::size_t more_of_sample = 0;
+};
+
+/// In training: every stage's output of the whole batch is kept.
 template <class S, class Backend, class T>
 class TrainingMemory {
   template <class U>
@@ -17,48 +89,28 @@ class TrainingMemory {
   using PlanType = typename S::PlanType;
 
  public:
-  [[gnu::cold]] TrainingMemory(const PlanType& plan, Backend& backend) : plan_(plan), backend_(backend) {
-    if (plan_.fault.kind != Mismatch::none) return;
-    each_stage<0, S::stages>([&]<int I>() {
-      if constexpr (S::training.stage[I].gradient_in_parts()) {
-        partial_at_[I] = partial_size_;
-        const std::size_t size = Backend::partial_size(S::template numbers<I>(plan_));
-        partial_size_ += (size + host::alignment - 1) / host::alignment * host::alignment;
-        if constexpr (I < S::chunked) chunked_partial_size_ = partial_size_;
-      }
-    });
-    while (chunk_ < 64 && partial_size_ * sizeof(T) * std::size_t(64 / chunk_) > partial_limit) chunk_ *= 2;
-  }
+  [[gnu::cold]] TrainingMemory(const PlanType& plan, Backend& backend)
+      : plan_(plan), backend_(backend), sums_(plan), sizes_(sizes(0)) {}
 
   /// Samples that share one sum of gradients.
-  int chunk() const { return chunk(capacity_); }
+  int chunk() const { return sizes_.chunk; }
   /// Room for batches of up to n samples. -> whether there was not.
   [[gnu::cold]] bool reserve(int n) {
     if (n <= capacity_) return false;
-    const std::size_t count = std::size_t(n);
-    if (inner_dy_.size() == 0 || Backend::whole_batches)
-      inner_dy_ = backend_.template allocate<T>(std::size_t(backend_.threads()) * std::size_t(chunk(n)) *
-                                                plan_.inner_gradients);
-    if constexpr (!S::template reads_samples<Mode::training>)
-      x_ = backend_.template allocate<T>(count * std::size_t(plan_.input_size()));
-    y_ = backend_.template allocate<T>(count * plan_.activations);
-    argmax_ = backend_.template allocate<WindowIndex>(count * plan_.indices);
-    dy_ = backend_.template allocate<T>(count * plan_.outer_gradients);
-    if constexpr (S::normalises) norm_parts_ = backend_.template allocate<T>(norm_parts_size(n));
-    partials_ = backend_.template allocate<T>((count + std::size_t(chunk(n)) - 1) / std::size_t(chunk(n)) *
-                                              partial_size_);
-    if constexpr (S::branched) {
-      more_size_ = std::size_t(plan_.input_size());
-      for (int i = 0; i < S::stages; ++i)
-        more_size_ = std::max(more_size_, std::size_t(plan_.stage[std::size_t(i)].out_size()));
-      more_dy_ = backend_.template allocate<T>(
-          std::max(count, std::size_t(backend_.threads()) * std::size_t(chunk(n))) * more_size_);
-    }
+    const auto all = sizes(n);
+    x_ = backend_.template allocate<T>(all.x);
+    y_ = backend_.template allocate<T>(all.y);
+    argmax_ = backend_.template allocate<WindowIndex>(all.argmax);
+    dy_ = backend_.template allocate<T>(all.dy);
+    inner_dy_ = backend_.template allocate<T>(all.inner_dy);
+    if constexpr (S::branched) more_dy_ = backend_.template allocate<T>(all.more_dy);
+    partials_ = backend_.template allocate<T>(all.partials);
+    if constexpr (S::normalises) norm_parts_ = backend_.template allocate<T>(all.norm_parts);
     dx_ = Memory<T>();
     return true;
   }
   /// After all that a batch of n needs was reserved: if memory runs out before, it is tried again.
-  void reserved(int n) { capacity_ = n; }
+  void reserved(int n) { capacity_ = n, sizes_ = sizes(n); }
   void reserve_input_gradient() {
     if (dx_.size() == 0)
       dx_ = backend_.template allocate<T>(std::size_t(capacity_) * std::size_t(plan_.input_size()));
@@ -75,7 +127,8 @@ class TrainingMemory {
   }
   /// Room for a slice's share of such a gradient, until it is added.
   T* more_gradient(Slice s) {
-    return more_dy_.data() + (s.worker < 0 ? 0 : std::size_t(s.worker) * std::size_t(chunk()) * more_size_);
+    return more_dy_.data() +
+           (s.worker < 0 ? 0 : std::size_t(s.worker) * std::size_t(chunk()) * sizes_.more_of_sample);
   }
   /// Of a stage. Not inlined, as those below: once a chunk and stage is rare, and each is some code.
   [[gnu::noinline]] T* y(int stage, int sample) {
@@ -96,30 +149,21 @@ class TrainingMemory {
     return dy_.data() + std::size_t(capacity_) * s.dy + std::size_t(sample) * std::size_t(s.out_size());
   }
   /// A chunk's sums of gradients, and a stage's among them.
-  T* partials(int chunk) { return partials_.data() + std::size_t(chunk) * partial_size_; }
-  std::size_t partial_at(int stage) const { return partial_at_[stage]; }
-  std::size_t partial_size() const { return partial_size_; }
+  T* partials(int chunk) { return partials_.data() + std::size_t(chunk) * sums_.size; }
+  std::size_t partial_at(int stage) const { return sums_.at[stage]; }
+  std::size_t partial_size() const { return sums_.size; }
   /// Of the stages that a few samples run through: they come first.
-  std::size_t chunked_partial_size() const { return chunked_partial_size_; }
+  std::size_t chunked_partial_size() const { return sums_.chunked_size; }
   T* norm_parts() { return norm_parts_.data(); }
 
  private:
-  static constexpr std::size_t partial_limit = std::size_t{8} << 20;  // bytes, for 64 samples
-  /// Where there is room for `capacity` samples.
-  int chunk(int capacity) const { return Backend::whole_batches ? std::max(capacity, 1) : chunk_; }
-  /// For any batch of up to n samples.
-  std::size_t norm_parts_size(int n) const {
-    std::size_t most = 0;
-    for (int i = 0; i < S::stages; ++i)
-      if (S::is_norm(i)) most = std::max(most, 2 * std::size_t(plan_.stage[std::size_t(i)].norm.features()));
-    return most * std::size_t(Backend::norm_parts(n, chunk(n)));
-  }
+  TrainingSizes<S, Backend, T> sizes(int n) const { return {plan_, sums_, n, backend_.threads()}; }
 
   const PlanType& plan_;
   Backend& backend_;
-  int chunk_ = 4, capacity_ = 0;
-  std::size_t partial_at_[S::stages > 0 ? S::stages : 1]{}, partial_size_ = 0, chunked_partial_size_ = 0;
-  std::size_t more_size_ = 0;
+  int capacity_ = 0;
+  PartialSums<S, Backend, T> sums_;
+  TrainingSizes<S, Backend, T> sizes_;  // for batches of up to `capacity_`
   Memory<T> x_, y_, dy_, inner_dy_, more_dy_, dx_, partials_, norm_parts_;
   Memory<WindowIndex> argmax_;
 };

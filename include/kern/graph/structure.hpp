@@ -12,13 +12,13 @@ namespace kern::graph {
 
 /// f<I>() for all I in [First, Last), from the first or from the last on.
 template <int First, int Last, class F>
-void each_stage(F&& f) {
+constexpr void each_stage(F&& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (f.template operator()<First + I>(), ...);
   }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
 }
 template <int Last, int First, class F>
-void each_stage_down(F&& f) {
+constexpr void each_stage_down(F&& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (f.template operator()<Last - 1 - I>(), ...);
   }(std::make_integer_sequence<int, (Last > First ? Last - First : 0)>{});
