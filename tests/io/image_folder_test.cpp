@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "kern/data/loader.hpp"
 #include "support/files.hpp"
 #include "support/pictures.hpp"
 
@@ -100,4 +103,51 @@ TEST_CASE("what is wrong is named") {
           "c/x.png: expected a picture of 7 x 5, got 5 x 7 (Fit::resize and Fit::resize_and_crop take any)");
   put(folder, "c/y.webp");
   CHECK(error(folder) == folder / "c/y.webp: expected PNG and JPEG pictures only");
+}
+
+TEST_CASE("several threads read the same batches, and name a file that is damaged at its batch") {
+  const Folder folder;
+  const data::Bytes photo = data::read_file(golden_picture("jpeg_420.jpg"));
+  for (int i = 0; i < 12; ++i) {
+    put(folder, text("a/", 10 + i, ".jpg"), photo);
+    put(folder, text("b/", 10 + i, ".png"));
+  }
+  const io::ImageFolder<Shape<3, 5, 7>> set{folder.path(), io::Fit::resize};
+  const std::string damaged = folder / "a/17.jpg";
+  // -> the values of an epoch's batches, up to the error, if there is one.
+  const auto epoch = [](auto& loader, std::string* error = nullptr) {
+    std::vector<float> values;
+    const auto loop = [&] {
+      for (const auto& batch : loader) {
+        const auto& x = batch.images;
+        values.insert(values.end(), x.data(), x.data() + x.size());
+      }
+    };
+    if (error)
+      *error = thrown<DataError>(loop);
+    else
+      loop();
+    return values;
+  };
+  std::vector<float> whole, part;
+  for (const int workers : {0, 1, 4}) {
+    CAPTURE(workers);
+    put(folder, "a/17.jpg", photo);
+    data::DataLoader loader{
+        set, data::ToTensor{}, {.batch_size = 5, .shuffle = true, .num_workers = workers, .seed = Seed{3}}};
+    const auto values = epoch(loader);
+    if (workers == 0) whole = values;
+    CHECK(values.size() == 24 * 105);
+    CHECK(values == whole);
+
+    put(folder, "a/17.jpg", {photo.begin(), photo.end() - 20});
+    std::string error;
+    const auto before = epoch(loader, &error);
+    if (workers == 0) part = before;
+    CHECK(error == damaged + ": cannot be read as a JPEG picture: Premature end of JPEG file");
+    const auto order = loader.order(1);
+    const auto place = std::find(order.begin(), order.end(), 7u) - order.begin();
+    CHECK(before.size() == std::size_t(place / 5 * 5 * 105));
+    CHECK(before == part);
+  }
 }
