@@ -225,6 +225,8 @@ BRANCHES = [
     ("flattened", S(Concat([S(Flat(), L(60, 7), R()), S(C(3, 2, 3), R(), Flat()), Flat()]), B1(79), nn.SiLU(), L(79, 5)),
      (3, 4, 5), 6),
     ("input", S(Residual(C(3, 3, 3, 1, 1)), Add([S(C(3, 4, (2, 1)), Flat()), S(C(3, 16, (4, 3)), Flat())])), (3, 5, 4), 3),
+    ("sums", S(C(3, 8, 3, 1, 1), R(), Residual(C(8, 8, 3, 1, 1, groups=4), R()), Add([C(8, 6, 3, 2, 1), C(8, 6, 1, 2)]), R(),
+               Add([S(C(6, 6, 3, 1, 1), B2(6), nn.Tanh()), I()]), M(2), Flat(), L(24, 4)), (3, 9, 8), 4),
 ]
 
 

@@ -247,6 +247,43 @@ TEST_CASE("branches read one stage, and a join takes the ops behind it along") {
   CHECK(p.stage[9].reads.second == 8);
 }
 
+TEST_CASE("in inference a convolution adds the other branch to what it has in registers") {
+  constexpr auto& t = plan_of<Block, Input<3, 8, 8>>;
+  constexpr auto p = graph::make_plan<Block>(Dims{3, 8, 8}, graph::layout_of<host::Backend<float>>, true,
+                                             graph::Mode::inference);
+  REQUIRE(p.stages == 9);              // two of three sums; the outermost has no convolution left
+  CHECK(p.stage[4].reads.first == 0);  // shortcut
+  CHECK(p.stage[4].reads.second == 3);
+  CHECK(p.stage[4].last == 8);                  // with the sum and the ReLU
+  CHECK(p.stage[4].contraction.border_h == 1);  // what all that convolve it want
+  CHECK(p.stage[5].reads.first == 4);
+  CHECK(p.stage[6].reads.second == 5);
+  CHECK(p.stage[7].kind == Kind::join);
+  // What a sum less writes, and reads again: 4 x 4 pixels, of 8 channels as stored, with a border of 1 or
+  // not.
+  const int written = t.stage[4].out_size(), inner = t.stage[7].out_size();
+  const double saved = graph::moved_bytes(t, 4) - graph::moved_bytes(p, 4);
+  CHECK(saved == 4. * (2 * written + 2 * inner));
+  const std::string s = explain<Block, Input<3, 8, 8>>();
+  CHECK(s.find("shortcut adds the other branch to what it has in registers") != std::string::npos);
+
+  // A concatenation, a pooled convolution, one that more read, a linear layer and the net's input don't.
+  const auto stages = []<class In, class... L>(std::type_identity<In>, std::type_identity<Sequential<L...>>) {
+    return graph::make_plan<Sequential<L...>>(In::dims, graph::layout_of<host::Backend<float>>, true,
+                                              graph::Mode::inference)
+        .stages;
+  };
+  using Small = std::type_identity<Input<3, 8, 8>>;
+  CHECK(stages(Small{}, std::type_identity<Sequential<ReLU, Concat<Conv2d<3, 3, 1>, Identity>>>{}) == 3);
+  CHECK(stages(Small{},
+               std::type_identity<
+                   Sequential<ReLU, Add<Sequential<Conv2d<3, 3, 1>, MaxPool2d<2>>, MaxPool2d<2>>>>{}) == 4);
+  CHECK(stages(Small{}, std::type_identity<Sequential<Conv2d<3, 3, 1>, Residual<Identity>>>{}) == 2);
+  CHECK(stages(Small{}, std::type_identity<Sequential<Residual<Conv2d<3, 3, 1>>>>{}) == 2);
+  CHECK(stages(std::type_identity<Input<5>>{},
+               std::type_identity<Sequential<ReLU, Residual<Linear<5, 5>>>>{}) == 3);
+}
+
 // What does not wait for a linear layer runs before it, a few samples at a time.
 TEST_CASE("a branch with a linear layer runs behind the others") {
   using Net =

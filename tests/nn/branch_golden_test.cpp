@@ -67,6 +67,15 @@ TEST_CASE("a residual of the net's input; a sum of flattened images of different
       Add<Sequential<Conv2d<3, 4, Size2{2, 1}>, Flatten>, Sequential<Conv2d<3, 16, Size2{4, 3}>, Flatten>>>(
       "input", 3);
 }
+
+// In inference three convolutions add the other branch: behind a ReLU, before one, and before a pooling.
+TEST_CASE("sums behind convolutions") {
+  check_branches<Input<3, 9, 8>, Conv2d<3, 8, 3, 1, 1>, ReLU,
+                 Residual<Conv2d<8, 8, 3, 1, 1, Groups{4}>, ReLU>,
+                 Add<Conv2d<8, 6, 3, 2, 1>, Conv2d<8, 6, 1, 2>>, ReLU,
+                 Add<Sequential<Conv2d<6, 6, 3, 1, 1>, BatchNorm2d<6>, Tanh>, Identity>, MaxPool2d<2>,
+                 Flatten, Linear<24, 4>>("sums", 4);
+}
 #endif
 
 // Two workers, chunks of 4 samples, at most 64 parts of a batch's sums: from 64 samples on all grows alike.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "../ops/add_output.hpp"
 #include "../ops/batch_norm.hpp"
 #include "../ops/chain.hpp"
 #include "parameter_memory.hpp"
@@ -290,9 +291,19 @@ class Executor {
     ForwardPass<T, decltype(inference_x<I>(s, worker))> pass{inference_x<I>(s, worker),
                                                              parameters_.template inference_weights<I>(),
                                                              memory.y(I, worker, s.first), nullptr};
-    if constexpr (from.second != nn::Reads::none) pass.other = memory.value(from.second, worker, s.first);
-    backend_.forward(s, S::template descriptor<I, Mode::inference>(inference_), pass,
-                     S::template chain<I, Mode::inference>(), ops::Draw{});
+    const auto run = [&](const auto&... sum) {
+      backend_.forward(s, S::template descriptor<I, Mode::inference>(inference_), pass,
+                       S::template chain<I, Mode::inference>(sum...), ops::Draw{});
+    };
+    if constexpr (from.second == nn::Reads::none) {
+      run();
+    } else if constexpr (S::inference.stage[I].kind == Kind::join) {
+      pass.other = memory.value(from.second, worker, s.first);
+      run();
+    } else {
+      run(ops::AddOutput<T>{memory.value(from.second, worker, s.first), inference_.image(from.second),
+                            s.first});
+    }
   }
   template <int I>
   void forward(Slice s) {

@@ -95,6 +95,15 @@ std::string stage_head(const P& p, int i) {
   return out;
 }
 
+/// Bytes that the stages read and write for a sample: activations of `element` bytes.
+template <class P>
+double moved_bytes(const P& p, std::size_t element) {
+  double elements = 0;
+  for (int i = 0; i < p.stages; ++i)
+    elements += double(p.in_size(i)) + double(p.stage[std::size_t(i)].out_size());
+  return elements * double(element);
+}
+
 }  // namespace graph
 
 /// One paragraph a stage: the layers that run as one kernel, shapes, FLOPs, bytes that its forward pass reads
@@ -104,11 +113,9 @@ std::string explain() {
   if constexpr (!graph::fits<Net, In, typename Device::template Backend<T>>()) return {};
   constexpr auto& p = graph::plan<Net, In, typename Device::template Backend<T>>;
   std::string out = text(p.stages, " stages for ", nn::layer_count<Net>, " layers\n");
-  double moved = 0;
   for (int i = 0; i < p.stages; ++i) {
     const graph::Stage& s = p.stage[std::size_t(i)];
     const double read = double(p.in_size(i)) * sizeof(T), written = double(s.out_size()) * sizeof(T);
-    moved += read + written;
     out += graph::stage_head<Net>(p, i);
     out += text("  FLOPs ", graph::in_units(2 * double(s.multiply_adds())), ", reads ", graph::in_units(read),
                 "B, writes ", graph::in_units(written), "B a sample",
@@ -121,17 +128,21 @@ std::string explain() {
   }
   constexpr auto inference = graph::make_plan<Net>(
       In::dims, graph::layout_of<typename Device::template Backend<T>>, true, graph::Mode::inference);
-  if (inference.stages < p.stages) out += text("\nin inference ", inference.stages, " stages\n");
+  if (inference.stages < p.stages)
+    out += text("\nin inference ", inference.stages, " stages, which move ",
+                graph::in_units(graph::moved_bytes(inference, sizeof(T))), "B of activations a sample\n");
   for (int i = 0; i < inference.stages; ++i) {
     const graph::Stage& s = inference.stage[std::size_t(i)];
     const auto name = [](int layer) { return nn::layer_paths<Net>[std::size_t(layer)].text; };
     if (s.folded >= 0)
       out += text("  ", name(s.folded), " is folded into the weights of ", name(s.anchor), "\n");
+    if (s.convolves() && s.reads.second != nn::Reads::none)
+      out += text("  ", name(s.anchor), " adds the other branch to what it has in registers\n");
   }
-  return text(out, "\nforward moves ", graph::in_units(moved), "B of activations a sample",
-              p.chunked > 0
-                  ? text("; stages 0 to ", p.chunked - 1, " run depth-first, a few samples at a time\n")
-                  : "\n");
+  return text(
+      out, "\nforward moves ", graph::in_units(graph::moved_bytes(p, sizeof(T))), "B of activations a sample",
+      p.chunked > 0 ? text("; stages 0 to ", p.chunked - 1, " run depth-first, a few samples at a time\n")
+                    : "\n");
 }
 
 /// The same for one training step on `batch` samples where the backend says what it launches: of each kernel

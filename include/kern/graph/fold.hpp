@@ -179,8 +179,27 @@ class Folder {
   constexpr void ends(const Value& v, Boundary why) {
     if (v.stage >= 0) plan_.stage[std::size_t(v.stage)].boundary = v.shared ? Boundary::shared : why;
   }
+  /// In inference the convolution that gives v, the last stage so far, can add another output to its own.
+  constexpr bool can_add(const Value& v, const Value& other) const {
+    if (mode_ != Mode::inference || !v.open || v.stage != plan_.stages - 1 || other.stage < 0 || v.d.flat)
+      return false;
+    const Stage& s = plan_.stage[std::size_t(v.stage)];
+    return s.convolves() && s.reads.second == nn::Reads::none && !s.indexed;
+  }
+  constexpr void add_in_registers(int layer, const Value& other) {
+    take_value(layer);
+    ends(other, Boundary::joined);
+    current().reads.second = other.stage;
+    ops_ = true, monotone_ = false;
+  }
   constexpr void join(int i, const LayerTraits& l, const nn::Rule& r) {
-    const Value& b = values_[std::size_t(reads_[std::size_t(i)].second + 1)];
+    const nn::Reads& from = reads_[std::size_t(i)];
+    const Value a = value();
+    const Value& b = values_[std::size_t(from.second + 1)];
+    if (l.joining == join_sum) {
+      if (can_add(b, a)) return add_in_registers(from.second, a);
+      if (can_add(a, b)) return add_in_registers(from.first, b);
+    }
     begin(Kind::join, i, Boundary::joined);
     ends(b, Boundary::joined);
     current().reads.second = b.stage;

@@ -94,21 +94,23 @@ struct Structure {
   static auto descriptor(const PlanType& plan) {
     return Known<known_numbers<I, M>()>(numbers<I, M>(plan));
   }
-  /// The pointwise ops of stage I.
-  template <int I, Mode M = Mode::training>
-  static constexpr auto chain() {
+  /// The pointwise ops of stage I, and what adds another output among them, if it does.
+  template <int I, Mode M = Mode::training, class... Sum>
+  static constexpr auto chain(const Sum&... sum) {
     constexpr Stage s = structure_of<M>().stage[I];
-    return [=]<int... J>(std::integer_sequence<int, J...>) {
+    return [&]<int... J>(std::integer_sequence<int, J...>) {
       return std::apply([](auto... op) { return ops::Chain<decltype(op)...>::of(op...); },
-                        std::tuple_cat(op_of<s.first + J>()...));
+                        std::tuple_cat(op_of<s.first + J>(sum...)...));
     }(std::make_integer_sequence<int, s.last - s.first>{});
   }
-  template <int Layer>
-  static constexpr auto op_of() {
+  template <int Layer, class... Sum>
+  static constexpr auto op_of([[maybe_unused]] const Sum&... sum) {
     using L = std::tuple_element_t<std::size_t(Layer), nn::flat_layers<Net>>;
     if constexpr (L::lowers_to == nn::Lowering::pointwise) {
       constexpr bool flat = training.dims[std::size_t(Layer)].flat;  // as its input
       return std::tuple{L::template op<flat>(std::uint32_t(Layer))};
+    } else if constexpr (L::lowers_to == nn::Lowering::join) {
+      return std::tuple<Sum...>(sum...);
     } else {
       return std::tuple<>{};
     }
