@@ -70,11 +70,11 @@ TEST_CASE("a residual of the net's input; a sum of flattened images of different
 
 // In inference three convolutions add the other branch: behind a ReLU, before one, and before a pooling.
 TEST_CASE("sums behind convolutions") {
-  check_branches<Input<3, 9, 8>, Conv2d<3, 8, 3, 1, 1>, ReLU,
-                 Residual<Conv2d<8, 8, 3, 1, 1, Groups{4}>, ReLU>,
-                 Add<Conv2d<8, 6, 3, 2, 1>, Conv2d<8, 6, 1, 2>>, ReLU,
-                 Add<Sequential<Conv2d<6, 6, 3, 1, 1>, BatchNorm2d<6>, Tanh>, Identity>, MaxPool2d<2>,
-                 Flatten, Linear<24, 4>>("sums", 4);
+  check_branches<Input<3, 9, 8>, Conv2d<3, 12, 3, 1, 1>, ReLU,
+                 Residual<Conv2d<12, 12, 3, 1, 1, Groups{4}>, ReLU>,
+                 Add<Conv2d<12, 10, 3, 2, 1>, Conv2d<12, 10, 1, 2>>, ReLU,
+                 Add<Sequential<Conv2d<10, 10, 3, 1, 1>, BatchNorm2d<10>, Tanh>, Identity>, MaxPool2d<2>,
+                 Flatten, Linear<40, 4>>("sums", 4);
 }
 #endif
 
