@@ -168,6 +168,7 @@ __global__ void __launch_bounds__(256)
 
   const int threads = t.threads(c), apart = t.threads_apart(c), groups = t.channels / Each;
   const int split = t.splits > 1 ? int(threadIdx.x) / apart : 0, mine = int(threadIdx.x) - split * apart;
+  const bool idle = int(threadIdx.x) >= apart * t.splits;
   const int channel = mine % groups * vec_size, quad = mine / groups % t.quads(c),
             tap = mine / groups / t.quads(c);
   const int run = quad * 4;  // along (column of the kernel, input channel)
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(256)
         for (int l = 0; l < vec_size; ++l) bias.at[l] += g.at[l];
       }
     __syncthreads();
-    if (a0 + tap < c.kh) {
+    if (!idle && a0 + tap < c.kh) {
       for (int i = 0; i < t.rows; ++i) {
         const T* from = staged_x + (i * c.stride_h + tap) * row_pitch + split * c.stride_w * pitch + offset;
         const T* g = staged_g + (i * t.columns + split) * t.channels + channel;
@@ -283,7 +284,7 @@ __global__ void __launch_bounds__(256)
           for (int q = 1; q < t.splits; ++q) sum[k][l] += all[(k * Each + l) * threads + q * apart + mine];
     }
   }
-  if (split > 0) return;
+  if (split > 0 || idle) return;
 #pragma unroll
   for (int l = 0; l < Each; l += vec_size) {
     const int o = o0 + channel + l / vec_size * t.channel_step();

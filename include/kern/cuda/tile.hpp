@@ -197,7 +197,10 @@ struct GradientTile {
   KERN_HOST_DEVICE constexpr int threads_apart(const Contraction& c) const {
     return taps * quads(c) * (channels / each);
   }
-  KERN_HOST_DEVICE constexpr int threads(const Contraction& c) const { return threads_apart(c) * splits; }
+  /// Whole warps: the last one's rest only brings elements in.
+  KERN_HOST_DEVICE constexpr int threads(const Contraction& c) const {
+    return math::round_up(threads_apart(c) * splits, 32);
+  }
   /// From a thread's first four channels to its next.
   KERN_HOST_DEVICE constexpr int channel_step() const { return channels / each * 4; }
   KERN_HOST_DEVICE constexpr int pitch(const Contraction& c) const {
