@@ -43,15 +43,15 @@ TEST_CASE("auto takes the GPU where it works, and says why") {
   CHECK(choose_device("auto", machine()).cuda);
   CHECK(choose_device("auto", machine()).text.starts_with("cuda:0 (auto: CUDA works on device 0"));
   CHECK(is_cpu(choose_device("auto", machine(0))));
-  CHECK(choose_device("auto", machine(0)).text == "cpu (auto: there is no NVIDIA driver here.)");
-  CHECK(choose_device("auto", CudaFacts{}).text == "cpu (auto: this program was built without CUDA.)");
+  CHECK(choose_device("auto", machine(0)).text == "cpu (auto: There is no NVIDIA driver here.)");
+  CHECK(choose_device("auto", CudaFacts{}).text == "cpu (auto: This program was built without CUDA.)");
 }
 
 TEST_CASE("a GPU that can't be had is an error with the remedy, never the CPU") {
   CHECK(refusal("cuda", machine(0))
-            .starts_with("cuda: there is no NVIDIA driver here. install an NVIDIA driver"));
-  CHECK(refusal("cuda:1", machine()).starts_with("cuda:1: device 1 was asked for; expected 0 to 0"));
-  CHECK(refusal("cuda", CudaFacts{}).starts_with("cuda: this program was built without CUDA."));
+            .starts_with("cuda: There is no NVIDIA driver here. Install an NVIDIA driver"));
+  CHECK(refusal("cuda:1", machine()).starts_with("cuda:1: Device 1 was asked for; expected 0 to 0"));
+  CHECK(refusal("cuda", CudaFacts{}).starts_with("cuda: This program was built without CUDA."));
   // Chosen elsewhere, by a part of the program that nvcc compiled.
   CHECK_THROWS_WITH_AS(on_device(choose_device("cuda", machine()), [](auto) {}),
                        "cuda:0: this program was built without CUDA", ArgumentError);

@@ -51,7 +51,7 @@ TEST_CASE("built without CUDA: nothing else counts") {
   const Verdict v = diagnose(f);
   CHECK(v.kind == Kind::built_without_cuda);
   CHECK(!v.usable());
-  CHECK(v.text == "this program was built without CUDA.");
+  CHECK(v.text == "This program was built without CUDA.");
   CHECK(has(v.remedy, "nvcc -std=c++20 -x cu"));
   CHECK(diagnose(cuda_facts()).kind == Kind::built_without_cuda);  // this very program
 }
@@ -62,7 +62,7 @@ TEST_CASE("no driver") {
   f.devices.clear();
   f.error = "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver)";
   CHECK(diagnose(f).kind == Kind::no_driver);
-  CHECK(has(diagnose(f).remedy, "install an NVIDIA driver, version 580 or newer"));
+  CHECK(has(diagnose(f).remedy, "Install an NVIDIA driver, version 580 or newer"));
   f.toolkit = f.runtime = 12040;
   CHECK(has(diagnose(f).remedy, "version 525 or newer"));
   f.toolkit = f.runtime = 14000;  // not in the table
@@ -81,9 +81,9 @@ TEST_CASE("a driver of an older major version than the toolkit; of the same, any
   CHECK(kind(14000, 12040) == Kind::all_well);
 
   const Verdict v = diagnose(with({sass90}, 90, 12040, 13000));
-  CHECK(v.text == "the driver's CUDA 12.4 is too old for this program, which needs 13.0.");
+  CHECK(v.text == "The driver's CUDA 12.4 is too old for this program, which needs 13.0.");
   CHECK(v.remedy ==
-        "install an NVIDIA driver, version 580 or newer (Linux), or compile with a toolkit of CUDA 12");
+        "Install an NVIDIA driver, version 580 or newer (Linux), or compile with a toolkit of CUDA 12.");
   CHECK(has(diagnose(with({sass90}, 90, 12040, 12080)).text,
             "The driver's CUDA 12.4 is older than the toolkit's 12.8: that works within a major version."));
   CHECK(!has(diagnose(with({sass90}, 90, 12080, 12080)).text, "older"));
@@ -101,11 +101,11 @@ TEST_CASE("the driver does not work") {
 TEST_CASE("no device, and a number that there is not") {
   CudaFacts f = well();
   CHECK(diagnose(f, 1).kind == Kind::device_out_of_range);
-  CHECK(diagnose(f, 1).text == "device 1 was asked for; expected 0 to 0: there is 1.");
+  CHECK(diagnose(f, 1).text == "Device 1 was asked for; expected 0 to 0: there is 1.");
   CHECK(diagnose(f, -1).kind == Kind::device_out_of_range);
   f.devices.push_back({"Tesla T4", 75, std::size_t(15) << 30});
   CHECK(diagnose(f, 1).kind == Kind::device_too_old);  // each is judged by itself
-  CHECK(diagnose(f, 7).text == "device 7 was asked for; expected 0 to 1: there are 2.");
+  CHECK(diagnose(f, 7).text == "Device 7 was asked for; expected 0 to 1: there are 2.");
   f.devices.clear();
   CHECK(diagnose(f).kind == Kind::no_device);
   CHECK(diagnose(f, 7).kind == Kind::no_device);
@@ -139,15 +139,17 @@ TEST_CASE("a device that PTX alone serves") {
   CHECK(v.usable());
   CHECK(has(v.text, "PTX, compute_75"));
   CHECK(v.remedy ==
-        "to start faster, compile it for this GPU: nvcc -arch=sm_120 (CMake: CMAKE_CUDA_ARCHITECTURES=120)");
+        "To start faster, compile it for this GPU: nvcc -arch=sm_120 (CMake: CMAKE_CUDA_ARCHITECTURES=120).");
   CHECK(diagnose(with({sass80, ptx75}, 86)).kind == Kind::all_well);  // machine code first
 }
 
 TEST_CASE("a device older than all architectures, and one that has nothing for it") {
   const Verdict old = diagnose(with({sass80, sass90, {true, 90, 0, 90}}, 75));
   CHECK(old.kind == Kind::device_too_old);
-  CHECK(has(old.text, "is older than all that this program was compiled for: sm_80 sm_90 compute_90."));
-  CHECK(old.remedy == "compile it for this GPU: nvcc -arch=sm_75 (CMake: CMAKE_CUDA_ARCHITECTURES=75)");
+  CHECK(has(old.text,
+            "Device 0, NVIDIA H200 (compute capability 7.5) is older than all that this program was compiled "
+            "for: sm_80 sm_90 compute_90."));
+  CHECK(old.remedy == "Compile it for this GPU: nvcc -arch=sm_75 (CMake: CMAKE_CUDA_ARCHITECTURES=75).");
   // CUDA 13 has dropped what is older than Turing, CUDA 12 what is older than Maxwell.
   CHECK(has(diagnose(with({sass80}, 70)).remedy, "an older toolkit (CUDA 13.0 has left sm_70 behind)"));
   CHECK(!has(diagnose(with({sass80}, 70, 12080, 12080)).remedy, "older toolkit"));
@@ -179,11 +181,11 @@ TEST_CASE("PTX newer than the driver can compile") {
   CHECK(!v.usable());
   CHECK(
       v.text ==
-      "this program has only PTX for device 0, NVIDIA H200 (compute capability 9.0), of version 8.7, and the "
+      "This program has only PTX for device 0, NVIDIA H200 (compute capability 9.0), of version 8.7, and the "
       "driver (CUDA 12.4) compiles none newer than 8.4.");
   CHECK(v.remedy ==
-        "install a driver for CUDA 12.8 or newer, or compile it for this GPU: nvcc -arch=sm_90 (CMake: "
-        "CMAKE_CUDA_ARCHITECTURES=90)");
+        "Install a driver for CUDA 12.8 or newer, or compile it for this GPU: nvcc -arch=sm_90 (CMake: "
+        "CMAKE_CUDA_ARCHITECTURES=90).");
   // Its own machine code needs no compiling.
   CHECK(diagnose(with({{true, 75, 0, 87}, sass90}, 90, 12040, 12080)).kind == Kind::all_well);
 }
@@ -204,8 +206,8 @@ TEST_CASE("the report has every fact, the two versions explained, and the verdic
             "program's sm_90. "
             "The driver's CUDA 12.4 is older than the toolkit's 12.8: that works within a major version.\n");
   CHECK(report(CudaFacts{}) ==
-        "verdict:       this program was built without CUDA.\n"
-        "what to do:    compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda)\n");
+        "verdict:       This program was built without CUDA.\n"
+        "what to do:    Compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda).\n");
   f.driver.clear();
   f.runtime = 12000;
   f.devices.clear();

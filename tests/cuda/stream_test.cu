@@ -58,7 +58,7 @@ TEST_CASE("a device that there is not: both numbers, and the current device stay
   REQUIRE(cudaGetDevice(&before) == cudaSuccess);
   for (const int device : {count, count + 5, -1}) {
     CAPTURE(device);
-    const std::string expected = text("device ", device, " was asked for; expected 0 to ", count - 1,
+    const std::string expected = text("Device ", device, " was asked for; expected 0 to ", count - 1,
                                       ": there ", count == 1 ? "is " : "are ", count, ".");
     CHECK_THROWS_WITH_AS(gpu::OnDevice{device}, expected.c_str(), ArgumentError);
     CHECK_THROWS_AS(gpu::Stream{device}, ArgumentError);

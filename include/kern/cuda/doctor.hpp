@@ -135,15 +135,21 @@ inline std::string images_text(const CudaFacts& f, bool ptx) {
     if (i.ptx == ptx) all += text(all.empty() ? "" : " ", image_text(i));
   return all;
 }
+/// With a capital at its beginning.
+inline std::string sentence(std::string s) {
+  if (s[0] >= 'a' && s[0] <= 'z') s[0] = char(s[0] - 'a' + 'A');
+  return s;
+}
 inline std::string compile_again(const CudaFacts& f, int capability) {
   if (capability < least_architecture(f.toolkit))
     return text("compile with an older toolkit (CUDA ", cuda_text(f.toolkit), " has left sm_", capability,
-                " behind) and -arch=sm_", capability);
+                " behind) and -arch=sm_", capability, ".");
   return text("compile it for this GPU: nvcc -arch=sm_", capability,
               " (CMake: CMAKE_CUDA_ARCHITECTURES=", capability, ")",
               capability > newest_architecture(f.toolkit)
                   ? text(", with a toolkit newer than CUDA ", cuda_text(f.toolkit))
-                  : "");
+                  : "",
+              ".");
 }
 
 inline Verdict diagnose_image(const CudaFacts& f, int device) {
@@ -171,28 +177,28 @@ inline Verdict diagnose_image(const CudaFacts& f, int device) {
     return {Kind::ptx_only,
             text("CUDA works on ", name, ": the driver compiles this program's PTX, ", image_text(*ptx),
                  ", when it first starts.", older),
-            text("to start faster, ", compile_again(f, capability))};
+            text("To start faster, ", compile_again(f, capability))};
   if (too_new)
     return {Kind::ptx_too_new,
-            text("this program has only PTX for ", name, ", of version ", tenths(too_new->isa),
+            text("This program has only PTX for ", name, ", of version ", tenths(too_new->isa),
                  ", and the driver (CUDA ", cuda_text(f.driver_cuda), ") compiles none newer than ",
                  tenths(newest_isa(f.driver_cuda)), "."),
-            text("install a driver for CUDA ", cuda_text(cuda_of_isa(too_new->isa)), " or newer, or ",
+            text("Install a driver for CUDA ", cuda_text(cuda_of_isa(too_new->isa)), " or newer, or ",
                  compile_again(f, capability))};
   const std::string has_sass = images_text(f, false), has_ptx = images_text(f, true);
   const std::string has = text(has_sass, !has_sass.empty() && !has_ptx.empty() ? " " : "", has_ptx);
   if (all_newer)
     return {Kind::device_too_old,
-            text(name, " is older than all that this program was compiled for: ", has, "."),
-            compile_again(f, capability)};
+            sentence(text(name, " is older than all that this program was compiled for: ", has, ".")),
+            sentence(compile_again(f, capability))};
   return {Kind::no_image,
-          text("this program has nothing for ", name, ": it was compiled for ", has, " only."),
-          compile_again(f, capability)};
+          text("This program has nothing for ", name, ": it was compiled for ", has, " only."),
+          sentence(compile_again(f, capability))};
 }
 
 inline Verdict built_without_cuda() {
-  return {Verdict::Kind::built_without_cuda, "this program was built without CUDA.",
-          "compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda)"};
+  return {Verdict::Kind::built_without_cuda, "This program was built without CUDA.",
+          "Compile it with nvcc: nvcc -std=c++20 -x cu (CMake: link kern::cuda)."};
 }
 }  // namespace detail
 
@@ -204,28 +210,28 @@ inline Verdict diagnose(const CudaFacts& f, int device = 0) {
   if (!f.built) return detail::built_without_cuda();
   const int needed = f.runtime ? f.runtime : f.toolkit;  // the runtime library asks the driver
   const int least = detail::least_driver(needed);
-  const std::string update = least ? text("install an NVIDIA driver, version ", least, " or newer (Linux)")
-                                   : text("install an NVIDIA driver for CUDA ", needed / 1000, ".0 or newer");
+  const std::string update = least ? text("Install an NVIDIA driver, version ", least, " or newer (Linux)")
+                                   : text("Install an NVIDIA driver for CUDA ", needed / 1000, ".0 or newer");
   if (f.driver_cuda == 0)
-    return {Kind::no_driver, "there is no NVIDIA driver here.",
-            text(update, "; in a container, start it with its GPUs (docker run --gpus all)")};
+    return {Kind::no_driver, "There is no NVIDIA driver here.",
+            text(update, "; in a container, start it with its GPUs (docker run --gpus all).")};
   if (f.driver_cuda / 1000 < needed / 1000)
     return {Kind::driver_too_old,
-            text("the driver's CUDA ", cuda_text(f.driver_cuda), " is too old for this program, which needs ",
+            text("The driver's CUDA ", cuda_text(f.driver_cuda), " is too old for this program, which needs ",
                  cuda_text(needed), "."),
-            text(update, ", or compile with a toolkit of CUDA ", f.driver_cuda / 1000)};
+            text(update, ", or compile with a toolkit of CUDA ", f.driver_cuda / 1000, ".")};
   if (!f.error.empty())
     return {Kind::driver_error,
-            text("the driver (CUDA ", cuda_text(f.driver_cuda), ") reports: ", f.error, "."),
-            "see whether nvidia-smi works; after an update of the driver, restart the machine"};
+            text("The driver (CUDA ", cuda_text(f.driver_cuda), ") reports: ", f.error, "."),
+            "See whether nvidia-smi works; after an update of the driver, restart the machine."};
   if (f.devices.empty())
-    return {Kind::no_device, "the driver finds no GPU.",
-            "see what nvidia-smi lists, and whether CUDA_VISIBLE_DEVICES hides it"};
+    return {Kind::no_device, "The driver finds no GPU.",
+            "See what nvidia-smi lists, and whether CUDA_VISIBLE_DEVICES hides it."};
   if (device < 0 || std::size_t(device) >= f.devices.size())
     return {Kind::device_out_of_range,
-            text("device ", device, " was asked for; expected 0 to ", f.devices.size() - 1, ": there ",
+            text("Device ", device, " was asked for; expected 0 to ", f.devices.size() - 1, ": there ",
                  f.devices.size() == 1 ? "is " : "are ", f.devices.size(), "."),
-            text("choose one of 0 to ", f.devices.size() - 1)};
+            text("Choose one of 0 to ", f.devices.size() - 1, ".")};
   return detail::diagnose_image(f, device);
 }
 
