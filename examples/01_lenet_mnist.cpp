@@ -39,6 +39,7 @@ void train(const Device& device, const std::string& folder) {
 }
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);      // who watches a file or a pipe sees each line at once
   const DeviceChoice device = choose_device("auto");  // or cpu, cuda, cuda:1
   std::printf("device: %s\n", device.text.c_str());
   on_device(device, [&](auto d) { train(d, argc > 1 ? argv[1] : "examples/data"); });

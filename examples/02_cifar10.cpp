@@ -51,6 +51,7 @@ void train(const Device& device, const Set& training, const Set& testing) {
 }
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who watches a file or a pipe sees each line at once
   const std::string from = argc > 1 ? argv[1] : "data/cifar10";
   const DeviceChoice device = choose_device("auto");  // or cpu, cuda, cuda:1
   std::printf("device: %s\n", device.text.c_str());

@@ -65,6 +65,7 @@ void train(const Device& device, const std::string& folder) {
 }
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who watches a file or a pipe sees each line at once
   // region device
   const DeviceChoice device = choose_device("auto");  // or cpu, cuda, cuda:1
   std::printf("device: %s\n", device.text.c_str());

@@ -241,6 +241,7 @@ int main() try {
                                                     {"fc1.bias", model.parameter<"fc1.bias">()},
                                                     {"fc2.weight", rand<float, Shape<100, 32>>(Seed{2})}});
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who watches a file or a pipe sees each line at once
   transfer();
   freeze();
   early_stopping();
