@@ -352,10 +352,38 @@ TEST_CASE("summary and explain know branches") {
   CHECK(s.find("\n2: Add() ") != std::string::npos);
   CHECK(s.find("\n4.1: Residual(x + f(x)) ") != std::string::npos);
   const std::string e = explain<Block, Input<3, 8, 8>>();
-  CHECK(e.find("ends here: more than one layer reads it\n\nstage 1: copy  (8, 8, 8) -> (8, 8, 8)\n  FLOPs") !=
-        std::string::npos);
+  CHECK(
+      e.find("ends here: more than one layer reads it\n\nstage 1: copy  (8, 8, 8) -> (8, 8, 8)\n"
+             "    before 2.0.conv1: Conv2d(8, 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))\n"
+             "  stands alone: the layer's padding is a border of zeros around its input, and the layers that "
+             "read this want different ones\n  FLOPs") != std::string::npos);
   CHECK(e.find("stage 4: convolution  (8, 8, 8) -> (8, 4, 4)\n    2.shortcut") != std::string::npos);
   CHECK(e.find("stage 5: sum  (8, 4, 4) and (8, 4, 4) -> (8, 4, 4)\n    2: Add()\n    3: ReLU()\n") !=
         std::string::npos);
   CHECK(e.find("ends here: the next layer joins it with another branch") != std::string::npos);
+}
+
+TEST_CASE("a copy behind a softmax says so") {
+  const std::string e = explain<Sequential<Softmax, Conv2d<2, 3, 3, 1, 1>>, Input<2, 4, 4>>();
+  CHECK(e.find("stage 1: copy  (2, 4, 4) -> (2, 4, 4)\n    before 1: Conv2d(2, 3, ") != std::string::npos);
+  CHECK(e.find("border of zeros around its input, and a softmax writes none\n") != std::string::npos);
+}
+
+TEST_CASE("summary lists what joins three branches once") {
+  using C = Conv2d<3, 4, 1>;
+  const auto rows = [](const std::string& s, const char* row) {
+    int n = 0;
+    for (auto at = s.find(row); at != std::string::npos; at = s.find(row, at + 1)) ++n;
+    return n;
+  };
+  const std::string sum = summary<Sequential<Add<C, C, C>, Add<ReLU, Identity>>, Input<3, 8, 8>>();
+  CHECK(rows(sum, "\n0: Add() ") == 1);
+  CHECK(rows(sum, "\n1: Add() ") == 1);
+  // One within another is a layer of its own.
+  const std::string nested = summary<Sequential<Concat<Concat<C, C, C>, C>>, Input<3, 8, 8>>();
+  CHECK(rows(nested, "\n0: Concat(dim=1)") == 1);
+  CHECK(rows(nested, "\n0.0: Concat(dim=1)") == 1);
+  CHECK(nested.find("(12, 8, 8)") != std::string::npos);
+  CHECK(nested.find("(16, 8, 8)") != std::string::npos);
+  CHECK(nested.find("(8, 8, 8)") == std::string::npos);
 }

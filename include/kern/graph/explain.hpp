@@ -79,7 +79,18 @@ constexpr const char* kind_text(const Stage& s) {
   return "";
 }
 
-/// "stage 0: convolution  (1, 28, 28) -> (16, 26, 26)" and its layers, a line each.
+/// Why that is a copy.
+template <class P>
+constexpr const char* copy_text(const P& p, const Stage& copy) {
+  const int from = copy.reads.first;
+  if (from >= 0 && p.stage[std::size_t(from)].kind == Kind::softmax)
+    return "the layer's padding is a border of zeros around its input, and a softmax writes none";
+  return "the layer's padding is a border of zeros around its input, and the layers that read this want "
+         "different ones";
+}
+
+/// "stage 0: convolution  (1, 28, 28) -> (16, 26, 26)" and its layers, a line each; of a copy the one
+/// that it is for, and why.
 template <class Net, class P>
 std::string stage_head(const P& p, int i) {
   const Stage& s = p.stage[std::size_t(i)];
@@ -92,6 +103,9 @@ std::string stage_head(const P& p, int i) {
                          dims_text(dims(s.is_copy() ? from.first : s.last - 1)), "\n");
   for (int l = s.first; l < s.last; ++l)
     out += text("    ", texts[std::size_t(l)].path, ": ", texts[std::size_t(l)].repr, "\n");
+  if (s.is_copy())
+    out += text("    before ", texts[std::size_t(s.first)].path, ": ", texts[std::size_t(s.first)].repr,
+                "\n  stands alone: ", copy_text(p, s), "\n");
   return out;
 }
 
