@@ -1,5 +1,5 @@
-// error: add_branches_differ_in_shape at_layer<3> block expects<14> gets<28>
-// The second branch lacks the stride of the first.
+// error: add_branches_differ_in_shape at_layer<3> block along::height expects<14> gets<28> expects_shape<32,
+// 14, 14> gets_shape<32, 28, 28> The second branch lacks the stride of the first.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>
 using namespace kern;

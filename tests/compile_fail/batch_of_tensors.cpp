@@ -1,4 +1,4 @@
-// error: batch_image_shape_mismatch expects<4> gets<5>
+// error: batch_shape_mismatch along::features expects<4> gets<5>
 // Images and labels apart, the images of another size than the net's input.
 #include <kern/kern.hpp>
 #include <vector>

@@ -1,4 +1,4 @@
-// error: batch_image_shape_mismatch expects<28> gets<32>
+// error: batch_shape_mismatch along::width expects<28> gets<32> 1, 28, 28> 1, 28, 32>
 // A data set of another picture size than the net's input.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

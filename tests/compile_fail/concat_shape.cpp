@@ -1,5 +1,5 @@
-// error: concat_branches_differ_in_more_than_channels at_layer<5> 1 expects<28> gets<26>
-// The third branch lacks the padding of the others.
+// error: concat_branches_differ_in_more_than_channels at_layer<5> 1 along::height expects<28> gets<26>
+// expects_shape<24, 28, 28> gets_shape<4, 26, 26> The third branch lacks the padding of the others.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>
 using namespace kern;

@@ -1,4 +1,4 @@
-// error: window_larger_than_input at_layer<1> expects<26> gets<27>
+// error: window_larger_than_input at_layer<1> along::height expects<26> gets<27>
 // A kernel larger than what it moves over.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

@@ -1,4 +1,4 @@
-// error: layer_norm_shape_mismatch at_layer<1> features.norm expects<26> gets<28>
+// error: layer_norm_shape_mismatch at_layer<1> features.norm along::height expects<26> gets<28>
 // The shape of the input, not of what stands before the layer.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

@@ -1,4 +1,4 @@
-// error: longer than 95 characters
+// error: dotted_name_is_longer_than_95_characters at_layer<0> n23456789012345678901234
 // A dotted name that would have to be cut.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

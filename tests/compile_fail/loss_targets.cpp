@@ -1,4 +1,4 @@
-// error: loss_targets_shape_mismatch expects<3> gets<4>
+// error: loss_targets_shape_mismatch along::features expects<3> gets<4>
 // Targets of another shape than the net's output.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

@@ -1,4 +1,4 @@
-// error: loss_targets_shape_mismatch expects<2> gets<3>
+// error: loss_targets_shape_mismatch along::dimensions expects<2> gets<3>
 // Targets with another number of dimensions, beside the images.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

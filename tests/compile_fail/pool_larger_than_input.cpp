@@ -1,4 +1,4 @@
-// error: window_larger_than_input at_layer<1> expects<27> gets<28>
+// error: window_larger_than_input at_layer<1> along::width expects<27> gets<28>
 // A pooling window wider than its input.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

@@ -1,4 +1,4 @@
-// error: batch_image_shape_mismatch expects<28> gets<32>
+// error: batch_shape_mismatch along::width expects<28> gets<32>
 // Samples of another size than the net's input.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

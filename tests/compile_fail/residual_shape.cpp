@@ -1,4 +1,5 @@
-// error: residual_layers_change_the_shape at_layer<4> 1 expects<16> gets<32>
+// error: residual_layers_change_the_shape at_layer<4> 1 along::channels expects<16> gets<32>
+// expects_shape<16, 26, 26> gets_shape<32, 26, 26>
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>
 using namespace kern;

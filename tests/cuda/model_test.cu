@@ -143,13 +143,14 @@ TEST_CASE("a loss that is not finite is refused, and nothing has changed") {
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.05}};
   trainer.step(data.images, data.labels);
   const auto before = parameters(model);
-  model.set_parameter("fc1.bias", std::vector<float>(20, std::nanf("")));
+  const auto weights = model.parameter("fc1.weight");
+  model.set_parameter("fc1.weight", std::vector<float>(weights.size(), std::numeric_limits<float>::max()));
   CHECK_THROWS_WITH_AS(
       trainer.step(data.images, data.labels),
       "step 2: the loss is nan; the first output that is not finite is that of layer 7 (fc1); a smaller "
       "learning rate may help",
       NumericError);
-  model.set_parameter("fc1.bias", std::vector<float>(20, 0.0f));
+  model.set_parameter("fc1.weight", weights);
   data.images(3, 0, 5, 5) = std::numeric_limits<float>::infinity();
   CHECK_THROWS_WITH_AS(trainer.step(data.images, data.labels),
                        "step 2: the loss is nan; sample 3 of the batch has a pixel that is not finite",

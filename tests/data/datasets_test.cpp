@@ -100,7 +100,7 @@ TEST_CASE("TensorDataset: labels that don't fit") {
   const auto message = [&](std::vector<std::int32_t> labels, int classes) {
     return thrown<ArgumentError>([&] { TensorDataset(images, labels, classes); });
   };
-  CHECK(message({0, 1}, 0) == "TensorDataset: got 3 images, but 2 labels");
+  CHECK(message({0, 1}, 0) == "TensorDataset: got 3 samples, but 2 labels");
   CHECK(message({0, -1, 1}, 0) == "TensorDataset: label of record 1: expected 0 to 1, got -1");
   CHECK(message({-1, -1, -1}, 0) == "TensorDataset: label of record 0: expected 0 to 0, got -1");
   CHECK(message({0, 1, 2}, 2) == "TensorDataset: label of record 2: expected 0 to 1, got 2");
@@ -224,5 +224,89 @@ TEST_CASE("ConcatDataset and TensorDataset of values") {
   CHECK(seen == std::vector<float>{0, 1, 25, 49, 64, 81});
   const Tensor<float, Shape<2, 2>> few;
   CHECK(thrown<ArgumentError>([&] { TensorDataset(x, few); }) ==
-        "TensorDataset: got 3 images, but 2 targets");
+        "TensorDataset: got 3 samples, but 2 targets");
+}
+
+namespace {
+/// A set with one member replaced by each of what follows.
+struct Whole {
+  using Sample = Shape<3>;
+  std::size_t size() const { return 2; }
+  int classes() const { return 2; }
+  data::Record get(std::size_t i) const { return {{}, int(i), values}; }
+  std::vector<float> values{1, 2, 3};
+};
+struct WithoutSample {
+  std::size_t size() const;
+};
+struct OtherSample : Whole {
+  using Sample = Shape<3, 3>;
+};
+struct ChangingSize : Whole {
+  std::size_t size() { return 2; }
+};
+struct OtherSize : Whole {
+  std::array<int, 2> size() const;
+};
+struct NoGet : Whole {
+  data::Record get() const;
+};
+struct OtherGet : Whole {
+  float get(std::size_t) const;
+};
+struct NoClasses {
+  using Sample = Shape<3>;
+  std::size_t size() const;
+  data::Record get(std::size_t) const;
+};
+struct ChangingClasses : Whole {
+  int classes() { return 2; }
+};
+struct OtherClasses : Whole {
+  std::vector<int> classes() const;
+};
+struct OtherTargets : NoClasses {
+  using Targets = int;
+};
+template <class Set, class Complaint>
+constexpr bool refused =
+    !data::Dataset<Set> && std::is_same_v<decltype(data::detail::data_set_complaint<Set>()), Complaint*>;
+template <class Set, class Member, class Expected, class Got>
+constexpr bool refused_type =
+    refused<Set, data::data_set_member_has_another_type<Set, Member, data::expects_type<Expected>,
+                                                        data::gets_type<Got>>>;
+}  // namespace
+
+TEST_CASE("what is no data set is refused by its first wrong member") {
+  namespace set_member = data::set_member;
+  using data::data_set_lacks, data::data_set_member_is_not_const;
+  using Wanted = data::shape_of_channels_height_width_or_of_features;
+  static_assert(data::Dataset<Whole>);
+  static_assert(refused<WithoutSample, data_set_lacks<WithoutSample, set_member::Sample, Wanted>>);
+  static_assert(refused_type<OtherSample, set_member::Sample, Wanted, Shape<3, 3>>);
+  static_assert(refused<ChangingSize, data_set_member_is_not_const<ChangingSize, set_member::size>>);
+  static_assert(refused_type<OtherSize, set_member::size, std::size_t, std::array<int, 2>>);
+  static_assert(refused<NoGet, data_set_lacks<NoGet, set_member::get, data::Record(std::size_t) const>>);
+  static_assert(refused_type<OtherGet, set_member::get, data::Record, float>);
+  static_assert(refused<NoClasses, data_set_lacks<NoClasses, set_member::classes_or_Targets, int() const>>);
+  static_assert(refused<ChangingClasses, data_set_member_is_not_const<ChangingClasses, set_member::classes>>);
+  static_assert(refused_type<OtherClasses, set_member::classes, int, std::vector<int>>);
+  static_assert(refused_type<OtherTargets, set_member::Targets, Wanted, int>);
+}
+
+TEST_CASE("a loader without a transform gives floats as they are, and refuses bytes") {
+  const data::DataLoaderOptions options{.batch_size = 2};
+  DataLoader plain{Whole{}, options}, one{Whole{}};
+  auto made = data::make_loader(Host{}, Whole{}, {.batch_size = 2});
+  static_assert(std::is_same_v<decltype(plain), DataLoader<Whole, data::Compose<>>>);
+  static_assert(std::is_same_v<decltype(made), DataLoader<Whole, data::Compose<>>>);
+  CHECK(one.size() == 2);
+  for (const auto& batch : plain) {
+    CHECK(std::vector<float>(batch.images.begin(), batch.images.end()) ==
+          std::vector<float>{1, 2, 3, 1, 2, 3});
+    CHECK(batch.labels[1] == 1);
+  }
+  DataLoader bytes{numbers<std::uint8_t>(2)};
+  CHECK_THROWS_WITH_AS(bytes.begin(), "DataLoader: the transform leaves bytes: expected a ToTensor in it",
+                       ArgumentError);
 }

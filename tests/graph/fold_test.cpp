@@ -195,8 +195,7 @@ TEST_CASE("parameters have PyTorch's names") {
   CHECK(std::string(slots[3].name.text) == "2.weight");
   CHECK(graph::find_parameter<Net>("2.bias") == 4);
   CHECK(graph::find_parameter<Net>("3.bias") == -1);
-  CHECK_FALSE(
-      graph::names_are_unique<Sequential<Named<"a", Conv2d<1, 1, 1>>, Named<"a", Conv2d<1, 1, 1>>>>());
+  CHECK(graph::first_duplicate<Sequential<Named<"a", Conv2d<1, 1, 1>>, Named<"a", Conv2d<1, 1, 1>>>>() == 2);
 }
 
 TEST_CASE("summary and explain say what the plan says") {
@@ -330,6 +329,7 @@ TEST_CASE("shapes of branches") {
   CHECK(width.kind == Mismatch::residual_shape);
   CHECK(width.expects == 6);
   CHECK(width.gets == 5);
+  CHECK(width.extent == ShapeExtent::width);
   CHECK(fault(Sequential<Add<Flatten, Sequential<Flatten, Linear<72, 71>>>>{}).gets == 71);
 }
 

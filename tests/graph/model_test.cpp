@@ -27,10 +27,53 @@ TEST_CASE("parameters by name come in PyTorch's layout and go back unchanged") {
   for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i] == float(i));
 }
 
+TEST_CASE("parameters by run-time names are tensors where their shape is given, and are set from tensors") {
+  Model<Net, In> model{Seed{4}};
+  const auto w = model.parameter<Shape<dyn, dyn>>("fc.weight");
+  CHECK(w.shape() == std::array{7, 60});
+  const auto same = model.parameter<"fc.weight">();
+  CHECK(std::equal(w.begin(), w.end(), same.begin(), same.end()));
+  CHECK_THROWS_WITH_AS((model.parameter<Shape<dyn, 61>>("fc.weight")),
+                       "parameter(\"fc.weight\"): expected shape (7, 60), got (dyn, 61)", ShapeError);
+  CHECK_THROWS_WITH_AS((model.parameter<Shape<dyn>>("fc.weight")),
+                       "parameter(\"fc.weight\"): expected shape (7, 60), got (dyn,)", ShapeError);
+
+  const auto ones = Tensor<float, Shape<dyn, dyn>>::full(1, 7, 60);
+  const auto turned = Tensor<float, Shape<60, 7>>::full(2);
+  CHECK_THROWS_WITH_AS(model.set_parameter("fc.weight", turned),
+                       "set_parameter(\"fc.weight\"): expected shape (7, 60), got (60, 7)", ShapeError);
+  CHECK_THROWS_AS(model.set_parameter("fc.weight", turned.view()), ShapeError);
+  CHECK_THROWS_AS(model.set_parameter("conv.weight", ones), ShapeError);
+  CHECK(model.parameter("fc.weight") == std::vector<float>(same.begin(), same.end()));
+  model.set_parameter("fc.weight", ones);
+  CHECK(model.parameter("fc.weight") == std::vector<float>(420, 1.0f));
+}
+
+TEST_CASE("of many names an unknown one is told the nearest") {
+  using Many = Sequential<Named<"first", Linear<2, 2>>, Named<"second", Linear<2, 2>>,
+                          Named<"third", Linear<2, 2>>, Named<"head", Linear<2, 2>>>;
+  Model<Many, Input<2>> model;
+  // 1, 3, 4 and 5 characters apart; then 6 and 8.
+  CHECK_THROWS_WITH_AS(model.parameter("thrd.bias"),
+                       "no parameter is called \"thrd.bias\"; the nearest are: third.bias, head.bias, "
+                       "first.bias, second.bias, third.weight, head.weight",
+                       ArgumentError);
+  CHECK_THROWS_WITH_AS(model.buffer("bn.running_mean"),
+                       "no buffer is called \"bn.running_mean\"; there are: none", ArgumentError);
+}
+
+TEST_CASE("branches that don't fit say where, and both shapes, at run time, too") {
+  using Join = Sequential<Named<"block", Add<Conv2d<1, 2, 3, 2, 1>, Conv2d<1, 2, 1>>>>;
+  CHECK_THROWS_WITH_AS((Model<erase_shapes<Join>, Input<dyn, dyn, dyn>>{Dims{1, 1, 8}}),
+                       "layer 2 (block): the branches of an Add differ: width: expected 4, got 8; shapes "
+                       "(2, 1, 4) and (2, 1, 8)",
+                       ShapeError);
+}
+
 TEST_CASE("unknown names, wrong sizes and gradients before training are errors that say what there is") {
   Model<Net, In> model;
   CHECK_THROWS_WITH_AS(model.parameter("fc.bias"),
-                       "no parameter is called \"fc.bias\"; there are: conv.weight, conv.bias, fc.weight",
+                       "no parameter is called \"fc.bias\"; there are: conv.bias, fc.weight, conv.weight",
                        ArgumentError);
   CHECK_THROWS_WITH_AS(model.set_parameter("conv.bias", std::vector<float>(4)),
                        "set_parameter(\"conv.bias\"): expected 5 values, got 4", ShapeError);
@@ -79,7 +122,7 @@ TEST_CASE("an erased net takes its input's size at run time, and says what does 
                        "layer 0 (conv): in_channels of the convolution: expected 3, got 2", ShapeError);
   const auto wrong = randn<float, Shape<dyn, 2, 6, 9>>(Seed{1}, 3);
   CHECK_THROWS_WITH_AS(model.predict(TensorView<const float, Shape<dyn, dyn, dyn, dyn>>(wrong.view())),
-                       "extent 3 of the samples: expected 8, got 9", ShapeError);
+                       "width of the samples: expected 8, got 9", ShapeError);
 }
 
 TEST_CASE("an erased net may be wide, flat, and know a part of its input; what it knows is checked") {
@@ -87,9 +130,9 @@ TEST_CASE("an erased net may be wide, flat, and know a part of its input; what i
   Model<erase_shapes<Wide>, Input<1, dyn, dyn>> wide{Dims{1, 8, 9}};
   CHECK(wide.plan().output().size() == 64);
   CHECK_THROWS_WITH_AS((Model<erase_shapes<Wide>, Input<1, dyn, dyn>>{Dims{2, 8, 9}}),
-                       "extent 0 of the model's input: expected 1, got 2", ShapeError);
+                       "channels of the model's input: expected 1, got 2", ShapeError);
   CHECK_THROWS_WITH_AS((Model<erase_shapes<Wide>, Input<1, dyn, dyn>>{Dims{1, 0, 9}}),
-                       "extent 1 of the model's input: expected at least 1, got 0", ShapeError);
+                       "height of the model's input: expected at least 1, got 0", ShapeError);
   using Flat = Sequential<Linear<5, 3>>;
   Model<erase_shapes<Flat>, Input<dyn>> flat{Dims{5}, Seed{2}};
   Model<Flat, Input<5>> known{Seed{2}};

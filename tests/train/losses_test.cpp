@@ -94,7 +94,7 @@ TEST_CASE("targets that don't fit are refused before anything changes") {
   CHECK(thrown<DataError>([&] { trainer.step(images, t); }).find("expected 0 to 1, got nan") !=
         std::string::npos);
   CHECK(thrown<ShapeError>([&] { trainer.step(images, part<Values>(values, 0, 5).labels); }) ==
-        "extent 0 of a batch's labels: expected 6 (its images), got 5");
+        "labels of a batch: expected 6 (its samples), got 5");
   const TensorView<const float, Shape<dyn, dyn>> narrow(values.data(), 6, 2);
   CHECK_THROWS_AS(trainer.step(images, narrow), ShapeError);
   Trainer squares{model, MSELoss{}, Sgd{}};
@@ -108,7 +108,7 @@ TEST_CASE("the targets of an erased net") {
   Trainer trainer{model, MSELoss{}, Sgd{}};
   const TensorView<const float, Shape<dyn, dyn>> x(images.data(), 6, 4), wide(values.data(), 6, 2);
   CHECK(thrown<ShapeError>([&] { trainer.step(x, wide); }) ==
-        "extent 1 of a batch's labels: expected 3 (the net's output), got 2");
+        "features of a batch's labels: expected 3 (the net's output), got 2");
   Small same;
   Trainer on_same{same, MSELoss{}, Sgd{}};
   CHECK(trainer.step(x, values) == on_same.step(images, values));

@@ -227,7 +227,7 @@ TEST_CASE("bad batches are refused before anything changes") {
         "label of sample 4 in the batch: expected 0 to 9, got -1");
   labels.pop_back();
   CHECK(thrown<ShapeError>([&] { trainer.step(data.images, labels); }) ==
-        "labels of a batch: expected 13 (its images), got 12");
+        "labels of a batch: expected 13 (its samples), got 12");
   CHECK(thrown<ArgumentError>([&] {
           trainer.step(TensorView<const float, Shape<dyn, 1, 28, 28>>(nullptr, 0),
                        std::span<const std::int32_t>());
@@ -246,14 +246,29 @@ TEST_CASE("a loss that is not finite stops, with the step and the layer, and lea
   model.set_parameter("conv2.weight", weights);
   const auto before = model.parameter("fc1.weight");
   CHECK(thrown<NumericError>([&] { trainer.step(data.images, data.labels); }) ==
-        "step 2: the loss is nan; the first output that is not finite is that of layer 2 (conv2); a smaller "
-        "learning rate may "
-        "help");
+        "step 2: the loss is nan; a value of conv2.weight was not finite before this step: it was set so, or "
+        "the step before was too large; a smaller learning rate may help");
   CHECK(same_bits(before, model.parameter("fc1.weight")));
   CHECK(trainer.steps() == 1);
   data.images(3, 0, 5, 5) = std::numeric_limits<float>::infinity();
   CHECK(thrown<NumericError>([&] { trainer.step(data.images, data.labels); }) ==
         "step 2: the loss is nan; sample 3 of the batch has a pixel that is not finite");
+}
+
+TEST_CASE("what is not finite, or too large, before the first step is no matter of the learning rate") {
+  const Data data;
+  Model<LeNet, Image> model{Seed{1}};
+  Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = 0.1}};
+  auto weights = model.parameter("conv2.weight");
+  weights[7] = std::numeric_limits<float>::infinity();
+  model.set_parameter("conv2.weight", weights);
+  const auto message = [&] { return thrown<NumericError>([&] { trainer.step(data.images, data.labels); }); };
+  CHECK(message().ends_with("; a value of conv2.weight was not finite before the first step"));
+  std::fill(weights.begin(), weights.end(), std::numeric_limits<float>::max());
+  model.set_parameter("conv2.weight", weights);
+  CHECK(
+      message().ends_with("; the first output that is not finite is that of layer 2 (conv2); samples or "
+                          "parameters are too large"));
 }
 
 TEST_CASE("a learning rate that diverges is reported, not trained through") {
@@ -331,12 +346,18 @@ TEST_CASE("evaluation says what is not finite") {
   const std::vector<Batch> data{{x, y}};
   model.set_parameter("fc.bias", {0, std::numeric_limits<float>::quiet_NaN()});
   CHECK(thrown<NumericError>([&] { trainer.evaluate(data); }) ==
-        "evaluate: the loss is nan in the batch that begins with sample 0; a value of fc.bias is not finite: "
-        "training "
-        "diverged");
+        "evaluate: the loss is nan in the batch that begins with sample 0; a value of fc.bias is not finite");
   x(1, 2) = std::numeric_limits<float>::infinity();
-  CHECK(thrown<NumericError>([&] { trainer.evaluate(data); }).find("sample 1 of the batch has a pixel") !=
+  CHECK(thrown<NumericError>([&] { trainer.evaluate(data); }).find("sample 1 of the batch has a feature") !=
         std::string::npos);
+
+  Model<Sequential<Named<"bn", BatchNorm1d<3>>, Linear<3, 2>>, Input<3>> normalised;
+  Trainer other{normalised, CrossEntropyLoss{}, Sgd{}};
+  x(1, 2) = 0;
+  normalised.set_buffer("bn.running_mean", {0, std::numeric_limits<float>::quiet_NaN(), 0});
+  CHECK(thrown<NumericError>([&] {
+          other.evaluate(data);
+        }).ends_with("; a value of bn.running_mean is not finite"));
 }
 
 TEST_CASE("a loss whose classes are not the erased net's outputs") {

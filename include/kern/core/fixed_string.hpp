@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "compiler.hpp"
+
 namespace kern {
 
 template <std::size_t N>

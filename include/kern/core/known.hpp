@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "compiler.hpp"
 #include "device_code.hpp"
 
 namespace kern {

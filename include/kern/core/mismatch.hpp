@@ -2,9 +2,14 @@
 // time it becomes an incomplete type that carries its numbers, for a compiler's message can't hold any before
 // C++26:
 //   error: ... 'linear_in_features_mismatch<at_layer<7>, named<"fc1">, expects<4608>, gets<800>>'
+//   error: ... 'add_branches_differ_in_shape<at_layer<3>, named<"block">, along::height, expects<14>,
+//               gets<28>, expects_shape<32, 14, 14>, gets_shape<32, 28, 28>>'
 #pragma once
 #include <cstddef>
 #include <string>
+#include <string_view>
+
+#include "text.hpp"
 
 namespace kern {
 
@@ -16,30 +21,40 @@ enum class Mismatch {
   conv_needs_image,          // dimensions of a sample (channels, height, width): 3; 1 after Flatten
   conv_groups,               // channels of one side; groups, which don't divide them
   pool_needs_image,          // the same
-  window_larger_than_input,  // the input's height or width with its padding; the window's
+  window_larger_than_input,  // an extent of the input with its padding; the window's
   linear_needs_flatten,      // dimensions of a sample: 1; 3 of an image
   linear_in_features,        // features of the input; In of the layer
   loss_needs_flat_output,    // dimensions of the net's output: 1; 3 of an image
   loss_classes,              // outputs of the net; classes of the loss
-  loss_targets_shape,     // dimensions of a batch's targets, or the first extent that differs: the output's
-  too_large,              // elements, in millions: at most; of a sample or weight
-  norm_features,          // channels, or features of a flat input; those of the layer
-  norm_needs_image,       // dimensions of a sample: 3; 1 after Flatten
-  norm_needs_flat,        // dimensions of a sample: 1; 3 of an image
-  layer_norm_dimensions,  // dimensions of a sample; of the normalised shape
-  layer_norm_shape,       // see expects and gets: the first extent that differs
-  embedding_needs_flat,   // dimensions of a sample: 1; 3 of an image
-  embedding_not_first,    // layers before it: 0; how many there are
-  batch_image_shape,      // see expects and gets: channels, height or width, the first that differs
-  residual_shape,  // dimensions, channels (features), height or width, the first that differs: x's; f(x)'s
-  add_shape,       // the same: the first branch's; the next one's
-  concat_shape,    // dimensions, height or width, likewise
+  loss_targets_shape,        // an extent of the output; of a batch's targets
+  too_large,                 // elements, in millions: at most; of a sample or weight
+  norm_features,             // channels, or features of a flat input; those of the layer
+  norm_needs_image,          // dimensions of a sample: 3; 1 after Flatten
+  norm_needs_flat,           // dimensions of a sample: 1; 3 of an image
+  layer_norm_dimensions,     // dimensions of a sample; of the normalised shape
+  layer_norm_shape,          // an extent of the input; of the normalised shape
+  embedding_needs_flat,      // dimensions of a sample: 1; 3 of an image
+  embedding_not_first,       // layers before it: 0; how many there are
+  batch_shape,               // an extent of the net's input; of a batch's samples
+  residual_shape,            // an extent of x; of f(x)
+  add_shape,                 // an extent of the first branch; of the next one
+  concat_shape,              // the same
 };
+
+/// Which extent of two shapes is the first that differs; `dimensions`: how many extents they have.
+enum class ShapeExtent { none, dimensions, features, channels, height, width };
+namespace detail {
+/// Extent i of a sample of so many dimensions, 1 or 3.
+constexpr ShapeExtent extent_at(int dimensions, int i) {
+  return dimensions == 1 ? ShapeExtent::features : ShapeExtent(int(ShapeExtent::channels) + i);
+}
+}  // namespace detail
 
 /// A misfit, the layer (counted from 0 over all layers, those of nested Sequentials too) and the two numbers.
 struct ShapeFault {
   Mismatch kind = Mismatch::none;
   int layer = -1, expects = 0, gets = 0;
+  ShapeExtent extent = ShapeExtent::none;  // where the kind does not say what the numbers are of
 };
 
 /// A layer's dotted name, as in PyTorch's state_dict: "features.conv1", or "3".
@@ -48,6 +63,7 @@ struct LayerPath {
   char text[capacity]{};
   std::size_t size = 0;
   bool cut = false;  // it was longer: such a net is refused
+  constexpr std::string_view view() const { return {text, size}; }
   constexpr void append(const char* s, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       if (size + 1 == capacity) {
@@ -68,6 +84,17 @@ template <int Number>
 struct expects;
 template <int Number>
 struct gets;
+template <int... Extents>
+struct expects_shape;
+template <int... Extents>
+struct gets_shape;
+namespace along {
+struct dimensions;
+struct features;
+struct channels;
+struct height;
+struct width;
+}  // namespace along
 template <class...>
 struct conv_in_channels_mismatch;
 template <class...>
@@ -105,7 +132,7 @@ struct embedding_needs_a_flat_input;
 template <class...>
 struct embedding_is_not_the_first_layer;
 template <class...>
-struct batch_image_shape_mismatch;
+struct batch_shape_mismatch;
 template <class...>
 struct residual_layers_change_the_shape;
 template <class...>
@@ -158,8 +185,8 @@ constexpr auto complain() {
     return static_cast<embedding_needs_a_flat_input<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::embedding_not_first)
     return static_cast<embedding_is_not_the_first_layer<Words...>*>(nullptr);
-  else if constexpr (Kind == Mismatch::batch_image_shape)
-    return static_cast<batch_image_shape_mismatch<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::batch_shape)
+    return static_cast<batch_shape_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::residual_shape)
     return static_cast<residual_layers_change_the_shape<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::add_shape)
@@ -169,32 +196,47 @@ constexpr auto complain() {
   else
     return static_cast<char*>(nullptr);
 }
-template <int Layer, auto Name>
-struct Where {
-  template <ShapeFault F>
-  static constexpr auto complain() {
-    return detail::complain<F.kind, at_layer<Layer>, named<Name>, expects<F.expects>, gets<F.gets>>();
-  }
-};
-template <int Layer, Text<1> Name>
-struct Where<Layer, Name> {
-  template <ShapeFault F>
-  static constexpr auto complain() {
-    return detail::complain<F.kind, at_layer<Layer>, expects<F.expects>, gets<F.gets>>();
-  }
-};
-template <Text<1> Name>
-struct Where<-1, Name> {
-  template <ShapeFault F>
-  static constexpr auto complain() {
-    return detail::complain<F.kind, expects<F.expects>, gets<F.gets>>();
-  }
+
+template <class... W>
+struct Words {};
+template <ShapeFault F, auto Name>
+constexpr auto place_words() {
+  if constexpr (F.layer < 0)
+    return Words<>();
+  else if constexpr (sizeof Name.text == 1)
+    return Words<at_layer<F.layer>>();
+  else
+    return Words<at_layer<F.layer>, named<Name>>();
+}
+template <ShapeExtent E>
+constexpr auto extent_words() {
+  if constexpr (E == ShapeExtent::dimensions)
+    return Words<along::dimensions>();
+  else if constexpr (E == ShapeExtent::features)
+    return Words<along::features>();
+  else if constexpr (E == ShapeExtent::channels)
+    return Words<along::channels>();
+  else if constexpr (E == ShapeExtent::height)
+    return Words<along::height>();
+  else if constexpr (E == ShapeExtent::width)
+    return Words<along::width>();
+  else
+    return Words<>();
+}
+/// Where nothing more is known than a ShapeFault says.
+struct NoShapes {
+  using words = Words<>;
 };
 /// A char, or something of the incomplete type that says what is wrong with F: fit for sizeof in a
-/// static_assert. Name: the layer's, Text<1> if it has none.
-template <ShapeFault F, auto Name>
+/// static_assert. Name: the layer's, Text<1> if it has none. Shapes::words: of both shapes as a whole.
+template <ShapeFault F, auto Name, class Shapes>
 constexpr auto complaint() {
-  return Where<F.layer, Name>::template complain<F>();
+  if constexpr (F.kind == Mismatch::none)
+    return static_cast<char*>(nullptr);
+  else
+    return []<class... A, class... B, class... C>(Words<A...>, Words<B...>, Words<C...>) {
+      return complain<F.kind, A..., B..., expects<F.expects>, gets<F.gets>, C...>();
+    }(place_words<F, Name>(), extent_words<F.extent>(), typename Shapes::words());
 }
 
 }  // namespace detail
@@ -213,7 +255,7 @@ constexpr const char* mismatch_text(Mismatch kind) {
     case Mismatch::pool_needs_image:
       return "a pooling needs an image; dimensions of a sample";
     case Mismatch::window_larger_than_input:
-      return "the window is larger than its input; at most";
+      return "the window is larger than its input";
     case Mismatch::linear_needs_flatten:
       return "a linear layer needs a Flatten before it; dimensions of a sample";
     case Mismatch::linear_in_features:
@@ -223,7 +265,7 @@ constexpr const char* mismatch_text(Mismatch kind) {
     case Mismatch::loss_classes:
       return "classes of the loss";
     case Mismatch::loss_targets_shape:
-      return "targets of the loss: dimensions, or the first extent that differs";
+      return "targets of the loss";
     case Mismatch::too_large:
       return "too large, in millions of elements of a sample or weight; at most";
     case Mismatch::norm_features:
@@ -235,21 +277,34 @@ constexpr const char* mismatch_text(Mismatch kind) {
     case Mismatch::layer_norm_dimensions:
       return "dimensions of a layer normalisation's shape";
     case Mismatch::layer_norm_shape:
-      return "a layer normalisation's shape, the first extent that differs";
+      return "a layer normalisation's shape";
     case Mismatch::embedding_needs_flat:
       return "an embedding needs a flat input of indices; dimensions of a sample";
     case Mismatch::embedding_not_first:
       return "an embedding is the first layer; layers before it";
-    case Mismatch::batch_image_shape:
-      return "channels, height or width of the batch's images";
+    case Mismatch::batch_shape:
+      return "a batch's samples";
     case Mismatch::residual_shape:
-      return "the layers of a Residual change the shape: dimensions, channels, height or width";
+      return "the layers of a Residual change the shape";
     case Mismatch::add_shape:
-      return "the branches of an Add differ: dimensions, channels, height or width";
+      return "the branches of an Add differ";
     case Mismatch::concat_shape:
-      return "the branches of a Concat differ: dimensions, height or width";
+      return "the branches of a Concat differ";
   }
   return "";
 }
+
+namespace detail {
+constexpr const char* extent_text(ShapeExtent e) {
+  constexpr const char* texts[] = {"", "dimensions", "features", "channels", "height", "width"};
+  return texts[int(e)];
+}
+/// "in_features of the linear layer: expected 800, got 784"; "the branches of an Add differ: height: expected
+/// 14, got 28".
+[[gnu::cold]] inline std::string fault_text(const ShapeFault& f) {
+  return text(mismatch_text(f.kind), f.extent == ShapeExtent::none ? "" : ": ", extent_text(f.extent),
+              ": expected ", f.expects, ", got ", f.gets);
+}
+}  // namespace detail
 
 }  // namespace kern

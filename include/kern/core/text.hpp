@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "compiler.hpp"
+
 namespace kern {
 
 /// A text or a number on its way into a message.

@@ -6,18 +6,25 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataset.hpp"
+#include "refused.hpp"
 
 namespace kern::data {
 
 namespace detail {
+/// Neither was refused, or else nothing more is said of them.
+template <class A, class B>
+constexpr bool same_samples() {
+  return std::is_same_v<typename A::Sample, typename B::Sample> || Refused<A> || Refused<B>;
+}
 /// Both are sets of classes, or of values of one shape.
 template <class A, class B>
 constexpr bool same_targets() {
   if constexpr (requires { typename A::Targets; } && requires { typename B::Targets; })
     return std::is_same_v<typename A::Targets, typename B::Targets>;
   else
-    return !requires { typename A::Targets; } && !requires { typename B::Targets; };
+    return (
+               !requires { typename A::Targets; } && !requires { typename B::Targets; }) ||
+           Refused<A> || Refused<B>;
 }
 }  // namespace detail
 
@@ -28,8 +35,7 @@ template <Dataset First, Dataset... Rest>
 class ConcatDataset : public detail::TargetsOf<First> {
  public:
   using Sample = typename First::Sample;
-  static_assert((std::is_same_v<Sample, typename Rest::Sample> && ...),
-                "ConcatDataset: the sets' Samples differ");
+  static_assert((detail::same_samples<First, Rest>() && ...), "ConcatDataset: the sets' Samples differ");
   static_assert((detail::same_targets<First, Rest>() && ...), "ConcatDataset: the sets' Targets differ");
 
   explicit ConcatDataset(First first, Rest... rest) : sets_(std::move(first), std::move(rest)...) {}
@@ -51,5 +57,7 @@ class ConcatDataset : public detail::TargetsOf<First> {
   }
   std::tuple<First, Rest...> sets_;
 };
+template <class First, class... Rest>
+ConcatDataset(First, Rest...) -> ConcatDataset<detail::CheckedSet<First>, detail::CheckedSet<Rest>...>;
 
 }  // namespace kern::data

@@ -23,6 +23,17 @@ struct Record {
   std::span<const float> targets{};  ///< of a set that has Targets, which looks at no label
 };
 
+namespace detail {
+/// Shape<channels, height, width> or Shape<features>.
+template <class S>
+inline constexpr bool is_sample = false;
+template <int... E>
+inline constexpr bool is_sample<Shape<E...>> =
+    (sizeof...(E) == 1 || sizeof...(E) == 3) && Shape<E...>::is_static && ((E > 0) && ...);
+template <class S>
+concept IsSample = is_sample<S>;
+}  // namespace detail
+
 /// Any number of samples of one size. `Sample` is the shape that a net gets: Shape<channels, height, width>
 /// of pictures, or Shape<features>. A set of classes says how many: classes(); one of values what their shape
 /// is: `Targets`, Shape<3> say. get() is called for one index below size() at a time, by a loader's thread or
@@ -30,12 +41,12 @@ struct Record {
 /// copy of the set for each.
 template <class D>
 concept Dataset = requires(const D& d, std::size_t i) {
-  typename D::Sample;
+  requires detail::IsSample<typename D::Sample>;
   { d.size() } -> std::convertible_to<std::size_t>;
   { d.get(i) } -> std::convertible_to<Record>;
 } && (requires(const D& d) {
                     { d.classes() } -> std::convertible_to<int>;
-                  } || requires { typename D::Targets; });
+                  } || requires { requires detail::IsSample<typename D::Targets>; });
 
 namespace detail {
 /// A sample as a transform sees it: (channels, height, width); of features each is a channel of one pixel.
@@ -51,13 +62,19 @@ inline constexpr std::array<int, 3> image_of = [] {
 constexpr std::size_t elements(const std::array<int, 3>& image) {
   return std::size_t(image[0]) * std::size_t(image[1]) * std::size_t(image[2]);
 }
-/// For a set that takes its records from another: has Targets if that has.
+/// For a set that takes its records from another: has Targets if that has, and is refused with it.
 template <class Set>
 struct TargetsOf {};
 template <class Set>
   requires requires { typename Set::Targets; }
 struct TargetsOf<Set> {
   using Targets = typename Set::Targets;
+};
+template <class Set>
+concept Refused = requires { typename Set::refused; };
+template <Refused Set>
+struct TargetsOf<Set> {
+  using refused = typename Set::refused;
 };
 }  // namespace detail
 

@@ -195,6 +195,10 @@ class DeviceLoader {
   gpu::Buffer<float> floats_;                       // or as floats, [channels][height][width]
 };
 
+template <class Set, class Change>
+DeviceLoader(Set, const Change&, DataLoaderOptions, const Cuda&)
+    -> DeviceLoader<detail::CheckedSet<Set>, detail::CheckedTransform<Change>>;
+
 /// See loader.hpp.
 template <Dataset Set, Transform Change>
 DeviceLoader<Set, Change> make_loader(const Cuda& where, Set set, const Change& transform,

@@ -17,9 +17,9 @@
 #include "../host/memory.hpp"
 #include "background.hpp"
 #include "batch.hpp"
-#include "dataset.hpp"
 #include "file.hpp"
 #include "place.hpp"
+#include "refused.hpp"
 #include "shuffle.hpp"
 #include "transforms.hpp"
 
@@ -78,6 +78,14 @@ struct LabelsOf<Set> {
   static View view(const Element* p, std::size_t n) { return View(p, int(n)); }
   static void copy(const Record& r, Element* to) { std::copy(r.targets.begin(), r.targets.end(), to); }
 };
+template <Refused Set>
+struct LabelsOf<Set> {
+  using Element = std::int32_t;
+  using View = RefusedLabels;
+  static constexpr std::size_t size = 1;
+  static View view(const Element*, std::size_t) { return {}; }
+  static void copy(const Record&, Element*) {}
+};
 /// Record `index` of the set. Throws DataError where it is not what the set promises.
 template <class Set>
 Record record(const Set& set, std::uint32_t index) {
@@ -128,6 +136,10 @@ class DataLoader {
         background_(options_.num_workers, [this](std::uint32_t number, int worker) {
           fill(number, copies_.empty() ? set_ : copies_[std::size_t(worker)]);
         }) {}
+  /// Without a transform: for records that are floats.
+  explicit DataLoader(Set set, DataLoaderOptions options = {})
+    requires std::is_same_v<Change, Compose<>>
+      : DataLoader(std::move(set), Change(), options) {}
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
   ~DataLoader() { abandoned_.store(true, std::memory_order_relaxed); }
@@ -192,8 +204,6 @@ class DataLoader {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  static_assert((Set::Sample::rank == 3 || Set::Sample::rank == 1) && Set::Sample::is_static,
-                "a data set's Sample is Shape<channels, height, width> or Shape<features>");
   static constexpr auto extents = detail::image_of<typename Set::Sample>,
                         output = detail::image_of<detail::OutputOf<typename Set::Sample, Change>>;
   static constexpr std::size_t input_size = detail::elements(extents), output_size = detail::elements(output);
@@ -307,11 +317,27 @@ class DataLoader {
   std::atomic<bool> abandoned_{false};   // nobody will look at what is being filled
   Background background_;                // last: its end comes first
 };
+template <class Set>
+explicit DataLoader(Set, DataLoaderOptions = {}) -> DataLoader<detail::CheckedSet<Set>, Compose<>>;
+template <class Set, class Change>
+DataLoader(Set, Change, DataLoaderOptions = {})
+    -> DataLoader<detail::CheckedSet<Set>, std::conditional_t<std::is_same_v<Change, DataLoaderOptions>,
+                                                              Compose<>, detail::CheckedTransform<Change>>>;
 
 /// The loader for a model on this device: a DataLoader; for one on Cuda a DeviceLoader (device_loader.hpp).
 template <Dataset Set, Transform Change>
 DataLoader<Set, Change> make_loader(const Host&, Set set, Change transform, DataLoaderOptions options = {}) {
   return {std::move(set), std::move(transform), options};
+}
+template <class Device, class Set>
+auto make_loader(const Device& device, Set set, DataLoaderOptions options = {}) {
+  return make_loader(device, detail::CheckedSet<Set>(std::move(set)), Compose<>(), options);
+}
+template <class Device, class Set, class Change>
+  requires((!Dataset<Set> || !Transform<Change>) && !std::is_same_v<Change, DataLoaderOptions>)
+auto make_loader(const Device& device, Set set, Change transform, DataLoaderOptions options = {}) {
+  return make_loader(device, detail::CheckedSet<Set>(std::move(set)),
+                     detail::CheckedTransform<Change>(std::move(transform)), options);
 }
 
 }  // namespace kern::data

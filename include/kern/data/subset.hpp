@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../core/error.hpp"
-#include "dataset.hpp"
+#include "refused.hpp"
 #include "shuffle.hpp"
 
 namespace kern::data {
@@ -39,6 +39,8 @@ class Subset : public detail::TargetsOf<Set> {
   Set set_;
   std::shared_ptr<const std::vector<std::uint32_t>> indices_;
 };
+template <class Set>
+Subset(Set, std::vector<std::uint32_t>) -> Subset<detail::CheckedSet<Set>>;
 
 namespace detail {
 
@@ -91,6 +93,11 @@ std::array<Subset<Set>, N> random_split(const Set& set, const T (&parts)[N], See
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<Subset<Set>, N>{next(lengths[I])...};
   }(std::make_index_sequence<N>());
+}
+template <class Set, class T, std::size_t N>
+  requires(!Dataset<Set>)
+auto random_split(const Set& set, const T (&parts)[N], Seed seed = {}) {
+  return random_split(detail::NoDataset<Set>(set), parts, seed);
 }
 
 }  // namespace kern::data

@@ -92,15 +92,15 @@ class TensorDataset : public detail::TargetsOfTensor<Values> {
   using Images = TensorView<const T, typename detail::BatchShape<Sample>::type>;
 
   /// Of classes, `labels` is numbers, and behind it may be how many classes there are; if not, as many as the
-  /// largest label asks for. Throws ArgumentError where there are not as many labels or targets as images, or
-  /// a label is not a class.
+  /// largest label asks for. Throws ArgumentError where there are not as many labels or targets as samples,
+  /// or a label is not a class.
   template <class... More>
     requires std::constructible_from<Labels, const More&...>
   [[gnu::cold]] TensorDataset(const Images& images, const More&... labels) {
     Labels l(labels...);
     if (images.extent(0) != std::ptrdiff_t(l.size()))
       throw ArgumentError(
-          text("TensorDataset: got ", images.extent(0), " images, but ", l.size(), Labels::name));
+          text("TensorDataset: got ", images.extent(0), " samples, but ", l.size(), Labels::name));
     std::vector<T> elements(images.begin(), images.end());
     if constexpr (std::is_same_v<T, std::uint8_t>)  // from [channels][height][width]
       for (std::size_t i = 0; i < elements.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,12 @@ struct TransformDraw {
 };
 
 template <class T>
-concept Transform = std::invocable<const T&, Image&, const TransformDraw&>;
+concept Transform = requires(const T& d, Image& i) { d(i, std::declval<const TransformDraw&>()); };
+
+/// The words of a compile error, never defined:
+///   transform_lacks_call<Negative, void(Image&, const TransformDraw&) const>
+template <class T, class Signature>
+struct transform_lacks_call;
 
 /// What it makes of a byte depends on the byte and its channel alone: it says `static constexpr bool
 /// pointwise = true`. Such a transform also runs where a data set lies on a GPU.
@@ -57,6 +63,17 @@ struct Output<Sample, First, Rest...> : Output<typename First::template Output<S
 /// The shape of what the transforms, one after another, make of a picture of shape Sample.
 template <class Sample, class... Transforms>
 using OutputOf = typename Output<Sample, Transforms...>::type;
+
+/// A transform in place of T, which is none: says so.
+template <class T>
+struct NoTransform {
+  static_assert(sizeof(transform_lacks_call<T, void(Image&, const TransformDraw&) const>));
+  static constexpr bool pointwise = true;
+  NoTransform(const T&) {}
+  void operator()(Image&, const TransformDraw&) const {}
+};
+template <class T>
+using CheckedTransform = std::conditional_t<Transform<T>, T, NoTransform<T>>;
 
 inline constexpr auto unit_values = [] {
   std::array<float, 256> v{};
@@ -139,5 +156,7 @@ class Compose {
  private:
   std::tuple<Transforms...> transforms_;
 };
+template <class... T>
+Compose(T...) -> Compose<detail::CheckedTransform<T>...>;
 
 }  // namespace kern::data

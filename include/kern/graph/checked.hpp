@@ -45,14 +45,46 @@ constexpr auto layer_text() {
 }
 
 /// Refuses to be a base class where F is a misfit. Name: the layer's, as layer_text gives it.
-template <ShapeFault F, auto Name>
+template <ShapeFault F, auto Name, class Shapes = kern::detail::NoShapes>
 struct Refused {
-  static_assert(sizeof(*kern::detail::complaint<F, Name>()));
+  static_assert(sizeof(*kern::detail::complaint<F, Name, Shapes>()));
+};
+
+/// The two shapes that don't fit: of a batch and its samples, or of the branches that a layer joins.
+template <class Expected, class Got>
+struct BothShapes;
+template <int... E, int... G>
+struct BothShapes<Shape<E...>, Shape<G...>> {
+  using words = kern::detail::Words<expects_shape<E...>, gets_shape<G...>>;
+};
+template <class Net, class In, class Backend>
+struct JoinedShapes {
+ private:
+  static constexpr auto& p = plan<Net, In, Backend>;
+  static constexpr nn::Reads reads = nn::layer_reads<Net>[std::size_t(p.fault.layer < 0 ? 0 : p.fault.layer)];
+  template <int Layer>
+  static constexpr auto shape_of() {
+    constexpr Dims d = Layer < 0 ? p.input : p.dims[std::size_t(Layer < 0 ? 0 : Layer)];
+    if constexpr (d.flat)
+      return Shape<d.size()>();
+    else
+      return Shape<d.c, d.h, d.w>();
+  }
+  static constexpr auto make() {
+    if constexpr (p.fault.layer < 0 || reads.second == nn::Reads::none)
+      return kern::detail::Words<>();
+    else
+      return
+          typename BothShapes<decltype(shape_of<reads.first>()), decltype(shape_of<reads.second>())>::words();
+  }
+
+ public:
+  using words = decltype(make());
 };
 
 template <class Net, class In, class Backend, bool Static = In::is_static>
-struct Checked
-    : Refused<plan<Net, In, Backend>.fault, layer_text<Net, plan<Net, In, Backend>.fault.layer>()> {};
+struct Checked : Refused<plan<Net, In, Backend>.fault, layer_text<Net, plan<Net, In, Backend>.fault.layer>(),
+                         JoinedShapes<Net, In, Backend>> {};
 template <class Net, class In, class Backend>
 struct Checked<Net, In, Backend, false> {};
 

@@ -33,14 +33,15 @@ constexpr auto output_shape() {
     return Shape<d.c, d.h, d.w>{};
 }
 /// The first extent in which samples of shape Got differ from Want's, the first of which may be any.
-template <class Want, class Got, int First, Mismatch Kind = Mismatch::batch_image_shape>
+template <class Want, class Got, int First, Mismatch Kind = Mismatch::batch_shape>
 constexpr ShapeFault samples_fault() {
   if constexpr (Want::rank != Got::rank) {
-    return {Kind, -1, Want::rank, Got::rank};
+    return {Kind, -1, Want::rank, Got::rank, ShapeExtent::dimensions};
   } else {
     for (std::size_t i = First; i < std::size_t(Want::rank); ++i)
       if (Want::extents[i] != Got::extents[i] && Want::extents[i] != dyn && Got::extents[i] != dyn)
-        return {Kind, -1, Want::extents[i], Got::extents[i]};
+        return {Kind, -1, Want::extents[i], Got::extents[i],
+                kern::detail::extent_at(Want::rank - First, int(i) - First)};
     return {};
   }
 }
@@ -92,10 +93,7 @@ class Model
   using Executor = graph::Executor<Net, In, graph::Unerased<NetOrErased>::erased, Backend, T>;
   static constexpr bool erased = graph::Unerased<NetOrErased>::erased;
   static_assert(erased || In::is_static, "an Input with dyn extents needs erase_shapes<Net>");
-  static_assert(graph::names_are_unique<Net>(),
-                "two parameters have the same name: give their layers different ones");
-  static_assert(graph::names_are_whole<Net>(),
-                "the dotted name of a parameter is longer than 95 characters: give its layers shorter names");
+  static_assert(sizeof(graph::UniqueNames<Net>) && sizeof(graph::WholeNames<Net>));
 
   /// A sample of the output: Shape<10>, Shape<C, H, W>; dyn extents if the input's are.
   using Output = decltype(detail::output_shape<Executor, In::is_static>());
@@ -134,9 +132,9 @@ class Model
     requires(!std::is_convertible_v<const Other&, Batch> && !std::is_convertible_v<const Other&, Sample>)
   auto predict(const Other&) {
     constexpr bool one = Other::Extents::rank == Sample::rank;
-    constexpr ShapeFault f = detail::samples_fault<typename std::conditional_t<one, Sample, Batch>::Extents,
-                                                   typename Other::Extents, !one>();
-    (void)sizeof(graph::Refused<f, detail::Text<1>{}>);
+    using Want = typename std::conditional_t<one, Sample, Batch>::Extents;
+    constexpr ShapeFault f = detail::samples_fault<Want, typename Other::Extents, !one>();
+    (void)sizeof(graph::Refused<f, detail::Text<1>{}, graph::BothShapes<Want, typename Other::Extents>>);
     if constexpr (f.kind == Mismatch::none) {
       constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Other::Element>, T>;
       constexpr bool here = std::is_constructible_v<std::conditional_t<one, Sample, Batch>, const Other&>;
@@ -195,7 +193,8 @@ class Model
     for (const auto& s : graph::parameter_slots<Net>) names.emplace_back(s.name.text, s.name.size);
     return names;
   }
-  /// A parameter's shape in PyTorch's layout, by name at run time. Throws ArgumentError for an unknown name.
+  /// A parameter's shape in PyTorch's layout, by name at run time. Throws ArgumentError for an unknown name,
+  /// with the nearest that there are.
   static std::vector<int> parameter_shape(std::string_view name) {
     const auto& p = slot(name).parameter;
     return {p.shape.begin(), p.shape.begin() + p.rank};
@@ -206,7 +205,31 @@ class Model
     require_gradients();
     return values(executor_.gradients(), slot(name));
   }
-  /// Sets them. Throws also ShapeError if `count` is not the parameter's size; nothing changes then.
+  /// A copy as a tensor: parameter<Shape<dyn, dyn>>("fc.weight"). Throws also ShapeError if the parameter's
+  /// shape can't be an S.
+  template <class S>
+  Tensor<T, S> parameter(std::string_view name) const {
+    return shaped<S>("parameter", executor_.parameters(), slot(name));
+  }
+  template <class S>
+  Tensor<T, S> gradient(std::string_view name) const {
+    require_gradients();
+    return shaped<S>("gradient", executor_.gradients(), slot(name));
+  }
+  /// Sets a parameter to a tensor of its shape. Throws also ShapeError if the tensor has another; nothing
+  /// changes then.
+  template <detail::IsTensor Values>
+  void set_parameter(std::string_view name, const Values& values) {
+    constexpr bool same_type = std::is_same_v<std::remove_const_t<typename Values::Element>, T>;
+    constexpr bool here = requires { TensorView<const T, typename Values::Extents>(values); };
+    static_assert(same_type, "set_parameter: the values are not of the model's type");
+    static_assert(!same_type || here, "set_parameter: values come from the host's memory: values.to(Host{})");
+    if constexpr (same_type && here) {
+      graph::require_shape(slot(name), "set_parameter", values.shape());
+      set_parameter(name, values.data(), values.size());
+    }
+  }
+  /// Sets it. Throws also ShapeError if `count` is not the parameter's size; nothing changes then.
   void set_parameter(std::string_view name, const T* data, std::size_t count) {
     const graph::ParameterSlot& s = slot(name);
     if (count != std::size_t(s.parameter.size()))
@@ -324,7 +347,8 @@ class Model
     const int got[] = {input.c, input.h, input.w}, want[] = {In::dims.c, In::dims.h, In::dims.w};
     for (int i = 0; i < In::rank; ++i)
       if (got[i] < 1 || (want[i] != dyn && want[i] != got[i]))
-        throw ShapeError(text("extent ", i, " of the model's input: expected ",
+        throw ShapeError(text(kern::detail::extent_text(kern::detail::extent_at(In::rank, i)),
+                              " of the model's input: expected ",
                               want[i] == dyn ? "at least 1" : text(want[i]), ", got ", got[i]));
     return input;
   }
@@ -333,10 +357,7 @@ class Model
   // time
   [[gnu::cold]] Model(Dims input, Seed seed, const Device& device, int)
       : executor_(input, device), seed_(seed) {
-    const ShapeFault& f = plan().fault;
-    if (f.kind != Mismatch::none)
-      throw ShapeError(text("layer ", f.layer, " (", nn::layer_paths<Net>[std::size_t(f.layer)].text,
-                            "): ", mismatch_text(f.kind), ": expected ", f.expects, ", got ", f.gets));
+    if constexpr (!In::is_static) graph::require_fit(plan(), nn::layer_paths<Net>, nn::layer_reads<Net>);
     std::uint32_t number = 0;
     for (const auto& s : graph::buffer_slots<Net>)
       write_buffer(s, [&](std::size_t) { return T(s.parameter.initial == nn::Initial::one); });
@@ -383,8 +404,8 @@ class Model
       const int want[] = {In::rank == 1 ? d.size() : d.c, d.h, d.w};
       for (int i = 0; i < In::rank; ++i)
         if (int(v.extent(first + i)) != want[i])
-          throw ShapeError(text("extent ", first + i, " of the samples: expected ", want[i], ", got ",
-                                v.extent(first + i)));
+          throw ShapeError(text(kern::detail::extent_text(kern::detail::extent_at(In::rank, i)),
+                                " of the samples: expected ", want[i], ", got ", v.extent(first + i)));
     }
     constexpr bool batch = View::rank > In::rank;
     executor_.require_indices(v.data(), batch ? int(v.extent(0)) : 1);
@@ -400,11 +421,7 @@ class Model
     return all;
   }
   static const graph::ParameterSlot& slot(std::string_view name) {
-    const int i = graph::find_parameter<Net>(name);
-    if (i < 0)
-      throw ArgumentError(
-          text("no parameter is called \"", name, "\"; there are: ", graph::parameter_list<Net>()));
-    return graph::parameter_slots<Net>[std::size_t(i)];
+    return graph::slot_called(graph::parameter_slots<Net>, "parameter", name);
   }
   const graph::Stage& stage_of(const graph::ParameterSlot& s) const {
     int i = 0;
@@ -413,14 +430,7 @@ class Model
     return plan().stage[std::size_t(i)];
   }
   static const graph::ParameterSlot& buffer_slot(std::string_view name) {
-    std::string known;
-    for (const graph::ParameterSlot& s : graph::buffer_slots<Net>) {
-      const std::string_view n(s.name.text, s.name.size);
-      if (n == name) return s;
-      known += text(known.empty() ? "" : ", ", n);
-    }
-    throw ArgumentError(
-        text("no buffer is called \"", name, "\"; there are: ", known.empty() ? "none" : known));
+    return graph::slot_called(graph::buffer_slots<Net>, "buffer", name);
   }
   const graph::Stage& norm_of(const graph::ParameterSlot& s) const {
     int i = 0;
@@ -442,6 +452,14 @@ class Model
     Tensor<T, S> t;
     read(all, slot(name), t.data());
     return t;
+  }
+  template <class S>
+  Tensor<T, S> shaped(const char* call, const Stored& all, const graph::ParameterSlot& s) const {
+    graph::require_shape(s, call, S::extents);
+    std::array<int, std::size_t(S::rank)> extents{};
+    std::copy_n(s.parameter.shape.begin(), S::rank, extents.begin());
+    const std::vector<T> v = values(all, s);
+    return TensorView<const T, S>(v.data(), detail::Extents<S>(extents, nullptr)).clone();
   }
   std::vector<T> values(const Stored& all, const graph::ParameterSlot& s) const {
     std::vector<T> v(std::size_t(s.parameter.size()));

@@ -2,10 +2,12 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "../core/error.hpp"
 #include "../core/fixed_string.hpp"
 #include "../core/mismatch.hpp"
 #include "../tensor/extents.hpp"
@@ -16,16 +18,17 @@ namespace kern {
 /// The words of compile errors about a parameter, never defined:
 ///   no_parameter_is_called<named<"fc.wieght">, there_is<"fc.weight">, there_is<"fc.bias">>
 ///   parameter_shape_mismatch<named<"fc.weight">, expects_shape<10, 128>, gets_shape<128, 10>>
+///   two_parameters_are_called<named<"fc.weight">>
 template <class Name, class... Nearest>
 struct no_parameter_is_called;
 template <auto Name>
 struct there_is;
 template <class Name, class Expected, class Got>
 struct parameter_shape_mismatch;
-template <int... Extents>
-struct expects_shape;
-template <int... Extents>
-struct gets_shape;
+template <class Name>
+struct two_parameters_are_called;
+template <class Layer, class Beginning>
+struct dotted_name_is_longer_than_95_characters;
 
 }  // namespace kern
 
@@ -98,14 +101,17 @@ inline constexpr bool begins_normal = [] {
 }();
 
 /// The number of the parameter called `name`, or -1.
-template <class Net>
-constexpr int find_parameter(std::string_view name) {
+constexpr int find_slot(std::span<const ParameterSlot> slots, std::string_view name) {
   int i = 0;
-  for (const ParameterSlot& s : parameter_slots<Net>) {
-    if (std::string_view(s.name.text, s.name.size) == name) return i;
+  for (const ParameterSlot& s : slots) {
+    if (s.name.view() == name) return i;
     ++i;
   }
   return -1;
+}
+template <class Net>
+constexpr int find_parameter(std::string_view name) {
+  return find_slot(parameter_slots<Net>, name);
 }
 
 /// All names in order, for messages: "conv.weight, conv.bias".
@@ -114,7 +120,7 @@ template <class Net>
   std::string all;
   for (const ParameterSlot& s : parameter_slots<Net>) {
     if (!all.empty()) all += ", ";
-    all.append(s.name.text, s.name.size);
+    all += s.name.view();
   }
   return all;
 }
@@ -134,27 +140,53 @@ constexpr int edit_distance(std::string_view a, std::string_view b) {
   }
   return row[b.size()];
 }
-/// The numbers of Net's parameters whose names are nearest to `name`, the nearest first; at most 6.
-template <class Net>
-constexpr auto nearest_parameters(std::string_view name) {
-  constexpr std::size_t count = parameter_slots<Net>.size(), most = std::min<std::size_t>(count, 6);
-  std::array<std::pair<int, int>, count> all{};
-  int i = 0;
-  for (const ParameterSlot& s : parameter_slots<Net>)
-    all[std::size_t(i)] = {edit_distance(name, {s.name.text, s.name.size}), i}, ++i;
-  std::sort(all.begin(), all.end());
-  std::array<int, most> nearest{};
-  for (std::size_t k = 0; k < most; ++k) nearest[k] = all[k].second;
+/// The numbers of the parameters whose names are nearest to `name`, the nearest first; -1 behind the last.
+constexpr auto nearest_slots(std::span<const ParameterSlot> slots, std::string_view name) {
+  constexpr std::size_t most = 6;
+  std::array<int, most> nearest{}, distance{};
+  nearest.fill(-1);
+  int number = 0;
+  for (const ParameterSlot& s : slots) {
+    int far = edit_distance(name, s.name.view()), at = number++;
+    bool placed = false;
+    for (std::size_t k = 0; k < most && at >= 0; ++k) {
+      placed = placed || nearest[k] < 0 || far < distance[k];
+      if (placed) std::swap(nearest[k], at), std::swap(distance[k], far);
+    }
+  }
   return nearest;
 }
-template <class Net, int Slot>
+template <class Net, int Slot, std::size_t Most = LayerPath::capacity>
 constexpr auto slot_text() {
   constexpr LayerPath name = parameter_slots<Net>[Slot].name;
-  kern::detail::Text<name.size + 1> t;
-  for (std::size_t i = 0; i < name.size; ++i) t.text[i] = name.text[i];
+  constexpr std::size_t size = std::min(name.size, Most);
+  kern::detail::Text<size + 1> t;
+  for (std::size_t i = 0; i < size; ++i) t.text[i] = name.text[i];
   return t;
 }
 }  // namespace detail
+
+/// That called `name`, of what `kind` says. Throws ArgumentError where none is, with the nearest.
+[[gnu::cold]] inline const ParameterSlot& slot_called(std::span<const ParameterSlot> slots, const char* kind,
+                                                      std::string_view name) {
+  if (const int i = find_slot(slots, name); i >= 0) return slots[std::size_t(i)];
+  std::string nearest;
+  for (const int i : detail::nearest_slots(slots, name))
+    if (i >= 0) nearest += text(nearest.empty() ? "" : ", ", slots[std::size_t(i)].name.view());
+  throw ArgumentError(
+      text("no ", kind, " is called \"", name, "\"; ",
+           slots.size() > detail::nearest_slots(slots, name).size() ? "the nearest are: " : "there are: ",
+           slots.empty() ? "none" : nearest));
+}
+/// Throws ShapeError where `got`, which may have dyn extents, can't be the slot's shape. call: who asks.
+[[gnu::cold]] inline void require_shape(const ParameterSlot& slot, const char* call,
+                                        std::span<const int> got) {
+  const std::span<const int> expected(slot.parameter.shape.data(), std::size_t(slot.parameter.rank));
+  const auto fits = [](int e, int g) { return g == e || g == dyn; };
+  if (!std::equal(expected.begin(), expected.end(), got.begin(), got.end(), fits))
+    throw ShapeError(text(call, "(\"", slot.name.view(), "\"): expected shape ", shape_string(expected),
+                          ", got ", shape_string(got)));
+}
 
 /// What a compiler is told where Net has no parameter called Name.
 template <class Net, FixedString Name>
@@ -164,11 +196,12 @@ struct ParameterCalled {
     if constexpr (number >= 0) {
       return static_cast<char*>(nullptr);
     } else {
-      constexpr auto nearest = detail::nearest_parameters<Net>(Name.view());
+      constexpr auto nearest = detail::nearest_slots(parameter_slots<Net>, Name.view());
+      constexpr std::size_t count = std::min(nearest.size(), parameter_slots<Net>.size());
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return static_cast<
             no_parameter_is_called<named<Name>, there_is<detail::slot_text<Net, nearest[I]>()>...>*>(nullptr);
-      }(std::make_index_sequence<nearest.size()>{});
+      }(std::make_index_sequence<count>{});
     }
   }
   static_assert(sizeof(*complaint()));
@@ -181,24 +214,39 @@ struct ParameterShaped<Name, Shape<E...>, Shape<G...>, false> {
   static_assert(sizeof(parameter_shape_mismatch<Name, expects_shape<E...>, gets_shape<G...>>));
 };
 
-/// No two parameters have the same name.
+/// The number of the first parameter that has the name of one before it, or whose name was cut; -1: none.
 template <class Net>
-constexpr bool names_are_unique() {
+constexpr int first_duplicate() {
   int i = 0;
   for (const ParameterSlot& s : parameter_slots<Net>)
-    if (find_parameter<Net>({s.name.text, s.name.size}) != i++) return false;
-  return true;
+    if (find_parameter<Net>(s.name.view()) != i++) return i - 1;
+  return -1;
 }
-
-/// No layer's dotted name was cut.
 template <class Net>
-constexpr bool names_are_whole() {
-  for (const LayerPath& p : nn::layer_paths<Net>)
-    if (p.cut) return false;
-  for (const ParameterSlot& s : parameter_slots<Net>)
-    if (s.name.cut) return false;
-  return true;
+constexpr int first_cut() {
+  int i = 0;
+  for (const ParameterSlot& s : parameter_slots<Net>) {
+    if (s.name.cut) return i;
+    ++i;
+  }
+  return -1;
 }
+/// Compiles where no two parameters have the same name.
+template <class Net, int Slot = first_duplicate<Net>()>
+struct UniqueNames {
+  static_assert(sizeof(two_parameters_are_called<named<detail::slot_text<Net, Slot>()>>));
+};
+template <class Net>
+struct UniqueNames<Net, -1> {};
+/// Compiles where none has a name that was cut.
+template <class Net, int Slot = first_cut<Net>()>
+struct WholeNames {
+  static_assert(
+      sizeof(dotted_name_is_longer_than_95_characters<at_layer<parameter_slots<Net>[std::size_t(Slot)].layer>,
+                                                      named<detail::slot_text<Net, Slot, 24>()>>));
+};
+template <class Net>
+struct WholeNames<Net, -1> {};
 
 /// f(index in PyTorch's layout, index from `first` on) for every feature of a norm.
 template <class F>

@@ -2,7 +2,9 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <string>
 
+#include "../core/error.hpp"
 #include "../core/stage.hpp"
 #include "../nn/sequential.hpp"
 
@@ -254,6 +256,22 @@ struct Plan {
     return stages - (last.kind == Kind::softmax && last.rows.log && dims[std::size_t(last.anchor)].flat);
   }
 };
+
+/// Throws ShapeError where a net does not fit its input: with the layer, and of branches both shapes.
+template <class P, class Paths, class Wiring>
+[[gnu::cold]] void require_fit(const P& plan, const Paths& paths, const Wiring& reads) {
+  const ShapeFault& f = plan.fault;
+  if (f.kind == Mismatch::none) return;
+  const auto at = std::size_t(f.layer);
+  const auto shape_of = [&](int layer) {
+    const Dims d = layer < 0 ? plan.input : plan.dims[std::size_t(layer)];
+    return d.flat ? shape_string(std::array{d.size()}) : shape_string(std::array{d.c, d.h, d.w});
+  };
+  std::string shapes;
+  if (reads[at].second != nn::Reads::none)
+    shapes = text("; shapes ", shape_of(reads[at].first), " and ", shape_of(reads[at].second));
+  throw ShapeError(text("layer ", f.layer, " (", paths[at].text, "): ", kern::detail::fault_text(f), shapes));
+}
 
 }  // namespace graph
 }  // namespace kern

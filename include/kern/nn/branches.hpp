@@ -21,15 +21,15 @@ struct Join {
     const bool pixel_by_pixel = a.h * a.w == b.h * b.w;
     Rule r{a, {}};
     if (a.flat != b.flat)
-      r.fault = {Kind, -1, a.rank(), b.rank()};
+      r.fault = {Kind, -1, a.rank(), b.rank(), ShapeExtent::dimensions};
     else if (How == stage::join_sum && a.flat && a.size() != b.size())
-      r.fault = {Kind, -1, a.size(), b.size()};
+      r.fault = {Kind, -1, a.size(), b.size(), ShapeExtent::features};
     else if (How == stage::join_sum && !a.flat && a.c != b.c)
-      r.fault = {Kind, -1, a.c, b.c};
+      r.fault = {Kind, -1, a.c, b.c, ShapeExtent::channels};
     else if (!a.flat && a.h != b.h)
-      r.fault = {Kind, -1, a.h, b.h};
+      r.fault = {Kind, -1, a.h, b.h, ShapeExtent::height};
     else if (!a.flat && a.w != b.w)
-      r.fault = {Kind, -1, a.w, b.w};
+      r.fault = {Kind, -1, a.w, b.w, ShapeExtent::width};
     if (a.flat && !pixel_by_pixel) r.out = {a.size(), 1, 1, true};
     if (How == stage::join_channels) {
       const long more = pixel_by_pixel || !a.flat ? b.c : b.size();

@@ -101,9 +101,9 @@ constexpr Rule slide(Dims d, Size2 kernel, Size2 stride, Size2 padding, Size2 di
   Rule r{d, {}, kernel, stride, padding};
   r.dilation = dilation;
   if (h < window.h)
-    r.fault = {Mismatch::window_larger_than_input, -1, h, window.h};
+    r.fault = {Mismatch::window_larger_than_input, -1, h, window.h, ShapeExtent::height};
   else if (w < window.w)
-    r.fault = {Mismatch::window_larger_than_input, -1, w, window.w};
+    r.fault = {Mismatch::window_larger_than_input, -1, w, window.w, ShapeExtent::width};
   else
     r.out = {d.c, window_count(d.h, window.h, stride.h, padding.h),
              window_count(d.w, window.w, stride.w, padding.w)};

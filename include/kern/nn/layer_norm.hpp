@@ -66,7 +66,8 @@ struct LayerNorm {
     }
     for (int i = 0; i < shape.rank; ++i)
       if (got[i] != shape.extent[std::size_t(i)]) {
-        r.fault = {Mismatch::layer_norm_shape, -1, got[i], shape.extent[std::size_t(i)]};
+        r.fault = {Mismatch::layer_norm_shape, -1, got[i], shape.extent[std::size_t(i)],
+                   kern::detail::extent_at(shape.rank, i)};
         break;
       }
     return r;

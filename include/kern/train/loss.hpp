@@ -7,6 +7,7 @@
 // at work for a net of so many outputs, as ClassLossAt is.
 #pragma once
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,6 +19,14 @@
 #include "options.hpp"
 
 namespace kern {
+
+/// The words of compile errors about a loss of your own, never defined:
+///   loss_lacks_call_of_output_target_slope_number<Pinball, float(float, float, float&, int) const>
+///   loss_of_classes_lacks_At_of_backend_and_element<Focal>
+template <class Loss, class Signature>
+struct loss_lacks_call_of_output_target_slope_number;
+template <class Loss>
+struct loss_of_classes_lacks_At_of_backend_and_element;
 
 /// How the losses of a batch become the one that is trained on. PyTorch's `none` is no such number.
 enum class Reduction { mean, sum };
@@ -126,12 +135,45 @@ class ClassLossAt {
 /// Whether a loss's targets are class numbers, and the type of Loss at work.
 template <class Loss>
 inline constexpr bool of_classes = requires { Loss::classes; };
+/// It gives a loss of values.
+template <class Loss, class T>
+concept IsValueLoss = requires(const Loss& loss, T z, T& slope, int output) {
+  { loss(z, z, slope, output) } -> std::convertible_to<T>;
+};
+template <class Loss, class Backend, class T>
+concept HasAt = requires { typename Loss::template At<Backend, T>; };
+/// In place of a loss that is refused: nothing more is said about it.
+template <class Backend, class T>
+struct RefusedLossAt {
+  template <class Loss>
+  RefusedLossAt(const Loss&, Backend&, int) {}
+  static constexpr Reduction reduction() { return Reduction::mean; }
+  static constexpr bool ignores(std::int32_t) { return false; }
+  template <class Labels>
+  double prepare(Backend&, const Labels&, int n) {
+    return n;
+  }
+  double operator()(Backend&, const T*, std::size_t, int, ops::OutputLayout, T*, T*) const { return 0; }
+};
+template <class Loss, class T>
+constexpr auto loss_complaint() {
+  if constexpr (of_classes<Loss>)
+    return static_cast<loss_of_classes_lacks_At_of_backend_and_element<Loss>*>(nullptr);
+  else
+    return static_cast<loss_lacks_call_of_output_target_slope_number<Loss, T(T, T, T&, int) const>*>(nullptr);
+}
 template <class Loss, class Backend, class T>
 struct LossAt {
+  static_assert(sizeof(*loss_complaint<Loss, T>()));
+  using type = RefusedLossAt<Backend, T>;
+};
+template <class Loss, class Backend, class T>
+  requires(!HasAt<Loss, Backend, T> && !of_classes<Loss> && IsValueLoss<Loss, T>)
+struct LossAt<Loss, Backend, T> {
   using type = ValueLossAt<Loss, Backend, T>;
 };
 template <class Loss, class Backend, class T>
-  requires requires { typename Loss::template At<Backend, T>; }
+  requires HasAt<Loss, Backend, T>
 struct LossAt<Loss, Backend, T> {
   using type = typename Loss::template At<Backend, T>;
 };

@@ -85,10 +85,10 @@ class Trainer
   /// count alike, as those of one large batch. -> the batch's loss before the update.
   /// Throws DataError for a label outside the classes or a value that the loss does not take, ShapeError
   /// where images and labels don't fit, NumericError if the loss is not finite: it names the step and the
-  /// first layer whose output isn't. Parameters are then as before.
+  /// pixel, parameter or first layer's output that isn't. Parameters are then as before.
   template <class Batch>
   float step(const Batch& batch) {
-    if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+    if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
       return step_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
@@ -97,7 +97,7 @@ class Trainer
   template <class Images, class Other>
     requires(!converts<Images, Other>)
   float step(const Images& images, const Other& labels) {
-    if constexpr (fits<Images>() && labels_fit<Other>())
+    if constexpr (takes<Images, Other>())
       return step_on(view(images), Labels(labels));
     else
       return 0;
@@ -105,7 +105,7 @@ class Trainer
   /// The gradient of a batch, for the next step(). -> its loss. Throws as step() does.
   template <class Batch>
   float accumulate(const Batch& batch) {
-    if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+    if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
       return accumulate_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
@@ -116,7 +116,7 @@ class Trainer
   template <class Images, class Other>
     requires(!converts<Images, Other>)
   float accumulate(const Images& images, const Other& labels) {
-    if constexpr (fits<Images>() && labels_fit<Other>())
+    if constexpr (takes<Images, Other>())
       return accumulate_on(view(images), Labels(labels));
     else
       return 0;
@@ -130,7 +130,7 @@ class Trainer
     Evaluation r;
     Seen seen;
     for (const auto& batch : loader) {
-      if constexpr (fits<decltype(batch.images)>() && labels_fit<decltype(batch.labels)>())
+      if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
         add(r, seen, view(batch.images), Labels(batch.labels), metrics...);
     }
     if (seen.weight > 0 && loss_.reduction() == Reduction::mean) r.loss /= seen.weight;
@@ -263,19 +263,28 @@ class Trainer
     else
       return images;
   }
+  /// Whether they are; if not, the compiler says why: of a loader that was refused nothing more.
+  template <class Images, class Given>
+  static constexpr bool takes() {
+    if constexpr (requires { typename std::remove_cvref_t<Given>::refused; })
+      return false;
+    else
+      return fits<Images>() && labels_fit<Given>();
+  }
   /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
   static constexpr bool fits() {
     using I = std::remove_cvref_t<Images>;
     constexpr ShapeFault f = detail::samples_fault<typename Model::Input::Batch, typename I::Extents, 1>();
-    (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
+    (void)sizeof(graph::Refused<f, kern::detail::Text<1>{},
+                                graph::BothShapes<typename Model::Input::Batch, typename I::Extents>>);
     constexpr bool same_type = std::is_same_v<std::remove_const_t<typename I::Element>, T>;
     constexpr bool reachable = std::is_constructible_v<typename Model::Batch, const I&> ||
                                std::is_constructible_v<typename Model::BatchOnDevice, const I&> ||
                                readable<I>;
-    static_assert(same_type, "the elements of the batch's images are not of the model's type");
+    static_assert(same_type, "the elements of the batch's samples are not of the model's type");
     static_assert(f.kind != Mismatch::none || !same_type || reachable,
-                  "the batch's images are on a device that the model is not on: images.to(Host{})");
+                  "the batch's samples are on a device that the model is not on: images.to(Host{})");
     return f.kind == Mismatch::none && same_type && reachable;
   }
   /// The same for what the images are compared with.
@@ -292,7 +301,8 @@ class Trainer
     } else {
       constexpr ShapeFault f = detail::samples_fault<typename Labels::Extents, typename L::Extents, 1,
                                                      Mismatch::loss_targets_shape>();
-      (void)sizeof(graph::Refused<f, kern::detail::Text<1>{}>);
+      (void)sizeof(graph::Refused<f, kern::detail::Text<1>{},
+                                  graph::BothShapes<typename Labels::Extents, typename L::Extents>>);
       constexpr bool takes = std::is_constructible_v<Labels, const L&>;
       static_assert(f.kind != Mismatch::none || takes,
                     "the batch's labels are not of the model's type, or not in the host's memory");
@@ -314,8 +324,9 @@ class Trainer
       const int want[] = {Model::Input::rank == 1 ? d.size() : d.c, d.h, d.w};
       for (int i = 0; i < Model::Input::rank; ++i)
         if (int(images.extent(i + 1)) != want[i])
-          throw ShapeError(
-              text("extent ", i + 1, " of the images: expected ", want[i], ", got ", images.extent(i + 1)));
+          throw ShapeError(text(kern::detail::extent_text(kern::detail::extent_at(Model::Input::rank, i)),
+                                " of the batch's samples: expected ", want[i], ", got ",
+                                images.extent(i + 1)));
     }
     require_indices(images, int(n));
     return int(n);
@@ -331,7 +342,7 @@ class Trainer
   }
   void check_labels(const std::span<const std::int32_t>& labels, std::size_t n) const {
     if (n != labels.size())
-      throw ShapeError(text("labels of a batch: expected ", n, " (its images), got ", labels.size()));
+      throw ShapeError(text("labels of a batch: expected ", n, " (its samples), got ", labels.size()));
     const int classes = model_.plan().output().size();
     for (std::size_t i = 0; i < n; ++i)
       if ((labels[i] < 0 || labels[i] >= classes) && !loss_.ignores(labels[i]))
@@ -344,8 +355,11 @@ class Trainer
     const int want[] = {int(n), d.flat ? d.size() : d.c, d.h, d.w};
     for (int i = 0; i < S::rank; ++i)
       if (targets.extent(i) != want[i])
-        throw ShapeError(text("extent ", i, " of a batch's labels: expected ", want[i],
-                              i == 0 ? " (its images)" : " (the net's output)", ", got ", targets.extent(i)));
+        throw ShapeError(
+            text(i == 0 ? "labels of a batch: expected "
+                        : text(kern::detail::extent_text(kern::detail::extent_at(S::rank - 1, i - 1)),
+                               " of a batch's labels: expected "),
+                 want[i], i == 0 ? " (its samples)" : " (the net's output)", ", got ", targets.extent(i)));
     T least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
     if constexpr (requires { Loss::least; }) least = T(Loss::least), most = T(Loss::most);
     const std::size_t size = std::size_t(d.size());
@@ -363,14 +377,19 @@ class Trainer
     const std::string what =
         text("step ", steps_ + 1, ": the loss is ", std::isnan(loss) ? "nan" : "infinite", "; ");
     refuse_pixels(images, what);
+    refuse_parameters(what, steps_ == 0
+                                ? " was not finite before the first step"
+                                : " was not finite before this step: it was set so, or the step before "
+                                  "was too large; a smaller learning rate may help");
     const int s = model_.executor().template first_not_finite<trained>(n);
     if (s < 0)
       throw NumericError(text(what, "all layers' outputs are finite, but ",
                               of_classes ? "too far apart" : "not what the loss makes of them"));
     const int layer = model_.plan().stage[std::size_t(s)].anchor;
-    throw NumericError(text(what, "the first output that is not finite is that of layer ", layer, " (",
-                            nn::layer_paths<typename Model::Net>[std::size_t(layer)].text,
-                            "); a smaller learning rate may help"));
+    throw NumericError(
+        text(what, "the first output that is not finite is that of layer ", layer, " (",
+             nn::layer_paths<typename Model::Net>[std::size_t(layer)].text,
+             steps_ == 0 ? "); samples or parameters are too large" : "); a smaller learning rate may help"));
   }
   template <class Images>
   [[noreturn, gnu::cold]] void refuse_evaluation(const Images& images, std::size_t before,
@@ -378,18 +397,29 @@ class Trainer
     const std::string what = text("evaluate: the loss is ", std::isnan(loss) ? "nan" : "infinite",
                                   " in the batch that begins with sample ", before, "; ");
     refuse_pixels(images, what);
+    refuse_parameters(what, steps_ == 0 ? " is not finite" : " is not finite: training diverged");
+    if constexpr (!graph::buffer_slots<typename Model::Net>.empty())
+      for (const std::string& name : Model::buffer_names())
+        refuse_values(model_.buffer(name), name, what, " is not finite");
+    throw NumericError(text(what, "all samples and parameters are finite, but some values too large"));
+  }
+  /// Throws if a parameter is not finite.
+  [[gnu::cold]] void refuse_parameters(const std::string& what, const char* how) const {
     for (const std::string& name : Model::parameter_names())
-      for (const T v : model_.parameter(name))
-        if (!std::isfinite(v))
-          throw NumericError(text(what, "a value of ", name, " is not finite: training diverged"));
-    throw NumericError(text(what, "all pixels and parameters are finite, but some too large"));
+      refuse_values(model_.parameter(name), name, what, how);
+  }
+  [[gnu::cold]] static void refuse_values(const std::vector<T>& values, const std::string& name,
+                                          const std::string& what, const char* how) {
+    for (const T v : values)
+      if (!std::isfinite(v)) throw NumericError(text(what, "a value of ", name, how));
   }
   /// Throws if a pixel is not finite.
   [[gnu::cold]] void refuse_pixels(const typename Model::Batch& images, const std::string& what) const {
     for (std::size_t i = 0; i < images.size(); ++i)
       if (!std::isfinite(images.data()[i]))
         throw NumericError(text(what, "sample ", i / std::size_t(model_.plan().input.size()),
-                                " of the batch has a pixel that is not finite"));
+                                " of the batch has a ", Model::Input::rank == 1 ? "feature" : "pixel",
+                                " that is not finite"));
   }
   template <class Images>
   [[gnu::cold]] void refuse_pixels(const Images& images, const std::string& what) const {
