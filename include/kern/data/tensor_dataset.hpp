@@ -109,6 +109,16 @@ class TensorDataset : public detail::TargetsOfTensor<Values> {
       }
     data_ = std::make_shared<const Data>(std::move(elements), std::move(l));
   }
+  /// What labels can't be doesn't compile.
+  template <class... More>
+    requires(!std::constructible_from<Labels, const More&...>)
+  TensorDataset(const Images&, const More&...) {
+    constexpr bool are_labels = std::constructible_from<Labels, const More&...>;
+    static_assert(
+        are_labels,
+        "TensorDataset: expected labels (std::int32_t, in a std::vector or span) and how many classes "
+        "there are, or a tensor of float targets");
+  }
   std::size_t size() const { return data_->labels.size(); }
   int classes() const
     requires std::is_void_v<Values>

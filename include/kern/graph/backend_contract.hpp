@@ -23,6 +23,11 @@ namespace kern {
 /// hands it.
 template <class Backend, class Part>
 struct backend_lacks;
+/// Nor these: a Model's second argument is no Input<...>, its third no Host or Cuda.
+template <class Got>
+struct model_needs_an_Input_behind_its_net;
+template <class Got>
+struct model_needs_a_device_behind_its_input;
 
 namespace graph {
 
@@ -210,9 +215,20 @@ struct NoBackend : host::Backend<T> {
   explicit NoBackend(const Device&) : host::Backend<T>(Host{}) {}
 };
 
+template <class In>
+inline constexpr bool is_input = requires {
+  typename In::Sample;
+  In::dims;
+};
+template <class Device, class T>
+concept IsDevice = requires { typename Device::template Backend<T>; };
+
 /// Refuses to be a base class where Device's backend lacks a part that Net needs.
 template <class Net, class In, class Device, class T>
 struct WithBackend {
+  static_assert(sizeof(std::conditional_t<is_input<In>, char, model_needs_an_Input_behind_its_net<In>>));
+  static_assert(
+      sizeof(std::conditional_t<IsDevice<Device, T>, char, model_needs_a_device_behind_its_input<Device>>));
   using Keeps = Contract<typename Device::template Backend<T>, Device, T, has_layers<Net, nn::Lowering::norm>,
                          has_layers<Net, nn::Lowering::join>, TensorView<const T, typename In::Batch>>;
   static_assert(sizeof(*Keeps::lacking()));

@@ -8,6 +8,17 @@
 
 namespace kern::nn {
 
+/// The words of a compile error, never defined: layer_lacks<Square, layer_part::op>. See nn/layer.hpp.
+template <class Layer, class Part>
+struct layer_lacks;
+namespace layer_part {
+struct lowers_to;
+struct parameters;
+struct rule;
+struct repr;
+struct op;
+}  // namespace layer_part
+
 /// Layers applied left to right; a Sequential may stand in a Sequential.
 template <class... Layers>
 struct Sequential {};
@@ -32,15 +43,44 @@ namespace detail {
 template <class L>
 concept IsNamed = requires { typename L::named_layer; };
 
+/// L has what nn/layer.hpp says.
+template <class L>
+inline constexpr bool is_pointwise = false;
+template <class L>
+  requires requires { L::lowers_to; }
+inline constexpr bool is_pointwise<L> = L::lowers_to == Lowering::pointwise;
+template <class L>
+concept IsLayer = requires {
+  L::lowers_to;
+  L::parameters;
+  &L::rule;
+  &L::repr;
+} && (!is_pointwise<L> || requires { L::template op<false>(0); });
+/// In place of what is none, so that this is the only error.
+template <class L>
+struct NoLayer {
+  static constexpr auto complaint() {
+    if constexpr (!requires { L::lowers_to; })
+      return static_cast<layer_lacks<L, layer_part::lowers_to>*>(nullptr);
+    else if constexpr (!requires { L::parameters; })
+      return static_cast<layer_lacks<L, layer_part::parameters>*>(nullptr);
+    else if constexpr (!requires { &L::rule; })
+      return static_cast<layer_lacks<L, layer_part::rule>*>(nullptr);
+    else if constexpr (!requires { &L::repr; })
+      return static_cast<layer_lacks<L, layer_part::repr>*>(nullptr);
+    else
+      return static_cast<layer_lacks<L, layer_part::op>*>(nullptr);
+  }
+  static_assert(sizeof(*complaint()));
+  static constexpr Lowering lowers_to = Lowering::view;
+  static constexpr Rule rule(Dims d) { return {d, {}}; }
+  static constexpr auto parameters = no_parameters;
+  static std::string repr() { return {}; }
+};
 /// A layer with its dotted path, from a net without nesting.
 template <class L>
 struct Flat {
-  static_assert(
-      requires {
-        L::lowers_to;
-        L::parameters;
-      }, "this is not a layer: nn/layer.hpp says what one is");
-  using type = std::tuple<L>;
+  using type = std::tuple<std::conditional_t<IsLayer<L>, L, NoLayer<L>>>;
 };
 template <class... L>
 struct Flat<Sequential<L...>> {

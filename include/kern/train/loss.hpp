@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "../core/error.hpp"
+#include "../core/mismatch.hpp"
+#include "../nn/sequential.hpp"
 #include "../ops/class_loss.hpp"
 #include "../ops/value_loss.hpp"
 #include "options.hpp"
@@ -184,6 +186,20 @@ constexpr bool skips_log_softmax() {
     return Loss::skips_log_softmax;
   else
     return false;
+}
+
+/// What is wrong between a net and a loss.
+template <class Model, class Loss>
+constexpr ShapeFault loss_fault() {
+  constexpr auto& p = Model::Executor::structure;
+  constexpr int last = nn::layer_count<typename Model::Net> - 1;
+  if (p.fault.kind != Mismatch::none) return {};  // the model complains of that
+  if constexpr (of_classes<Loss>) {
+    if (!p.output().flat) return {Mismatch::loss_needs_flat_output, last, 1, 3};
+    if (Loss::classes != dyn && Model::Input::is_static && p.output().size() != Loss::classes)
+      return {Mismatch::loss_classes, last, p.output().size(), Loss::classes};
+  }
+  return {};
 }
 
 }  // namespace detail

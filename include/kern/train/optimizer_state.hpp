@@ -64,11 +64,23 @@ template <class Model, class Optimizer>
 
 }  // namespace detail
 
+/// The word of a compile error, never defined: a Trainer's third argument is an optimizer, as Sgd{.lr = 0.1}.
+template <class Got>
+struct not_an_optimizer;
+namespace detail {
+template <class O>
+concept IsOptimizer = requires {
+  O::states;
+  O::name;
+};
+}  // namespace detail
+
 /// What an optimizer remembers from step to step.
 template <class Optimizer, class Memory>
 struct OptimizerState {
   using Options = typename detail::Options<Optimizer>::type;
   using T = typename Memory::Element;
+  static_assert(sizeof(std::conditional_t<detail::IsOptimizer<Options>, char, not_an_optimizer<Options>>));
 
   template <class Model>
   OptimizerState(const Model& model, const Optimizer& o)

@@ -22,24 +22,6 @@ struct Evaluation {
   std::size_t count = 0;
 };
 
-namespace detail {
-
-/// What is wrong between a net and a loss.
-template <class Model, class Loss>
-constexpr ShapeFault loss_fault() {
-  constexpr auto& p = Model::Executor::structure;
-  constexpr int last = nn::layer_count<typename Model::Net> - 1;
-  if (p.fault.kind != Mismatch::none) return {};  // the model complains of that
-  if constexpr (of_classes<Loss>) {
-    if (!p.output().flat) return {Mismatch::loss_needs_flat_output, last, 1, 3};
-    if (Loss::classes != dyn && Model::Input::is_static && p.output().size() != Loss::classes)
-      return {Mismatch::loss_classes, last, p.output().size(), Loss::classes};
-  }
-  return {};
-}
-
-}  // namespace detail
-
 /// Trains a model: step() does forward, loss, backward and update; evaluate() measures with dropout off.
 /// Gradients are clipped where the fourth argument says so: ClipNorm{1}, ClipValue{0.5}.
 /// The model must outlive the trainer. Random draws depend on the model's seed and the number of batches
@@ -88,7 +70,7 @@ class Trainer
   /// pixel, parameter or first layer's output that isn't. Parameters are then as before.
   template <class Batch>
   float step(const Batch& batch) {
-    if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
+    if constexpr (takes<Batch>())
       return step_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
@@ -105,7 +87,7 @@ class Trainer
   /// The gradient of a batch, for the next step(). -> its loss. Throws as step() does.
   template <class Batch>
   float accumulate(const Batch& batch) {
-    if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
+    if constexpr (takes<Batch>())
       return accumulate_on(view(batch.images), Labels(batch.labels));
     else
       return 0;
@@ -129,10 +111,9 @@ class Trainer
   Evaluation evaluate(Loader&& loader, Metrics&... metrics) {
     Evaluation r;
     Seen seen;
-    for (const auto& batch : loader) {
-      if constexpr (takes<decltype(batch.images), decltype(batch.labels)>())
+    for (const auto& batch : loader)
+      if constexpr (takes<std::remove_cvref_t<decltype(batch)>>())
         add(r, seen, view(batch.images), Labels(batch.labels), metrics...);
-    }
     if (seen.weight > 0 && loss_.reduction() == Reduction::mean) r.loss /= seen.weight;
     if (r.count) r.accuracy /= double(r.count);
     return r;
@@ -270,6 +251,15 @@ class Trainer
       return false;
     else
       return fits<Images>() && labels_fit<Given>();
+  }
+  template <class Batch>
+  static constexpr bool takes() {
+    constexpr bool is_batch = requires(const Batch& b) { b.images, b.labels; };
+    static_assert(is_batch, "expected a batch, with `images` and `labels`, or images and labels apart");
+    if constexpr (is_batch)
+      return takes<decltype(Batch::images), decltype(Batch::labels)>();
+    else
+      return false;
   }
   /// Refuses to compile where the images can't be the model's, and is then false: nothing else complains.
   template <class Images>
