@@ -1,4 +1,4 @@
-// error: conv_channels_not_divisible_by_groups at_layer<2> expects<16> gets<3>
+// error: conv_in_channels_not_divisible_by_groups at_layer<2> expects<16> gets<3>
 // 3 groups of 16 input channels.
 #include <kern/graph/model.hpp>
 #include <kern/nn/nn.hpp>

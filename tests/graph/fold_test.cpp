@@ -134,7 +134,7 @@ TEST_CASE("convolutions in groups are stages of their own; norms are folded into
   CHECK(e.find("stage 3: grouped convolution") != std::string::npos);
   CHECK(e.find("3 is folded into the weights of dw") != std::string::npos);
   const ShapeFault f = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Groups{4}>>, Input<4, 8, 8>>();
-  CHECK(f.kind == Mismatch::conv_groups);
+  CHECK(f.kind == Mismatch::conv_out_groups);
   CHECK(f.expects == 6);
   CHECK(f.gets == 4);
   const ShapeFault large = fault_of<Sequential<Conv2d<4, 6, 3, 1, 0, Dilation{4}>>, Input<4, 8, 9>>();

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
+#include <thread>
 
 #include "kern/nn/nn.hpp"
 #include "kern/tensor/random.hpp"
@@ -184,4 +186,44 @@ TEST_CASE("images come out as images, in PyTorch's layout") {
   REQUIRE(y.shape() == std::array{1, 3, 2, 3});
   const float expected[] = {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60, 11, 22, 33, 44, 55, 66};
   for (std::size_t i = 0; i < 18; ++i) CHECK(y.data()[i] == expected[i]);
+}
+
+TEST_CASE("a model that is at work in another thread says so, and works on") {
+  Model<Net, In> model;
+  const auto x = randn<float, Shape<2, 2, 6, 8>>(Seed{5});
+  const auto before = model.predict(x.view());
+  {
+    const auto work = model.executor().at_work();
+    std::string said;
+    std::thread other([&] {
+      try {
+        model.predict(x.view());
+      } catch (const Error& e) {
+        said = e.what();
+      }
+    });
+    other.join();
+    CHECK(said.find("this model is already at work, in another thread") == 0);
+    CHECK_THROWS_AS(model.classify(x[0]), Error);
+  }
+  const auto after = model.predict(x.view());
+  for (std::size_t i = 0; i < after.size(); ++i) CHECK(after.data()[i] == before.data()[i]);
+}
+
+TEST_CASE("classify: the first of the largest, and NaN before all, as PyTorch's argmax") {
+  Model<Linear<3, 4>, Input<3>> model;
+  model.set_parameter("weight", std::vector<float>(12, 0));
+  const auto answer = [&](std::initializer_list<float> scores) {
+    model.set_parameter("bias", scores);
+    return model.classify(Tensor<float, Shape<3>>{1, 2, 3});
+  };
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(answer({1, 3, 3, 2}) == 1);
+  CHECK(answer({1, nan, 3, nan}) == 1);
+  CHECK(answer({nan, 1, 3, 2}) == 0);
+}
+
+TEST_CASE("threads below 0 are refused") {
+  CHECK_THROWS_WITH_AS((Model<Net, In>{Seed{}, Host{.threads = -3}}),
+                       "Host: threads: expected at least 0, got -3", ArgumentError);
 }

@@ -17,6 +17,11 @@
 #error "this g++ is too old for kern: expected g++ 12 or newer"
 #endif
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error \
+    "kern looks for NaN and infinities: compile without -ffast-math (of -Ofast), or add -fno-finite-math-only"
+#endif
+
 #if __cplusplus < 202002L && !defined(_MSC_VER)
 #error "kern needs C++20: compile with -std=c++20"
 #endif

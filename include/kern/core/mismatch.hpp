@@ -19,7 +19,8 @@ enum class Mismatch {
   none,
   conv_in_channels,          // channels of the input; In of the layer
   conv_needs_image,          // dimensions of a sample (channels, height, width): 3; 1 after Flatten
-  conv_groups,               // channels of one side; groups, which don't divide them
+  conv_in_groups,            // channels of the input; groups, which don't divide them
+  conv_out_groups,           // the same of the output
   pool_needs_image,          // the same
   window_larger_than_input,  // an extent of the input with its padding; the window's
   linear_needs_flatten,      // dimensions of a sample: 1; 3 of an image
@@ -100,7 +101,9 @@ struct conv_in_channels_mismatch;
 template <class...>
 struct conv_needs_an_image_not_a_flat_input;
 template <class...>
-struct conv_channels_not_divisible_by_groups;
+struct conv_in_channels_not_divisible_by_groups;
+template <class...>
+struct conv_out_channels_not_divisible_by_groups;
 template <class...>
 struct pool_needs_an_image_not_a_flat_input;
 template <class...>
@@ -122,7 +125,7 @@ struct norm_features_mismatch;
 template <class...>
 struct norm_needs_an_image_not_a_flat_input;
 template <class...>
-struct norm_needs_a_flatten_before_it;
+struct norm_1d_needs_a_flat_input_not_an_image;
 template <class...>
 struct layer_norm_dimensions_mismatch;
 template <class...>
@@ -153,8 +156,10 @@ constexpr auto complain() {
     return static_cast<conv_in_channels_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::conv_needs_image)
     return static_cast<conv_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
-  else if constexpr (Kind == Mismatch::conv_groups)
-    return static_cast<conv_channels_not_divisible_by_groups<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::conv_in_groups)
+    return static_cast<conv_in_channels_not_divisible_by_groups<Words...>*>(nullptr);
+  else if constexpr (Kind == Mismatch::conv_out_groups)
+    return static_cast<conv_out_channels_not_divisible_by_groups<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::pool_needs_image)
     return static_cast<pool_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::window_larger_than_input)
@@ -176,7 +181,7 @@ constexpr auto complain() {
   else if constexpr (Kind == Mismatch::norm_needs_image)
     return static_cast<norm_needs_an_image_not_a_flat_input<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::norm_needs_flat)
-    return static_cast<norm_needs_a_flatten_before_it<Words...>*>(nullptr);
+    return static_cast<norm_1d_needs_a_flat_input_not_an_image<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::layer_norm_dimensions)
     return static_cast<layer_norm_dimensions_mismatch<Words...>*>(nullptr);
   else if constexpr (Kind == Mismatch::layer_norm_shape)
@@ -250,8 +255,10 @@ constexpr const char* mismatch_text(Mismatch kind) {
       return "in_channels of the convolution";
     case Mismatch::conv_needs_image:
       return "a convolution needs an image; dimensions of a sample";
-    case Mismatch::conv_groups:
-      return "channels of a convolution are not divisible by its groups: channels";
+    case Mismatch::conv_in_groups:
+      return "in_channels of the convolution are not divisible by its groups: a divisor of in_channels";
+    case Mismatch::conv_out_groups:
+      return "out_channels of the convolution are not divisible by its groups: a divisor of out_channels";
     case Mismatch::pool_needs_image:
       return "a pooling needs an image; dimensions of a sample";
     case Mismatch::window_larger_than_input:

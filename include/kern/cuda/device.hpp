@@ -12,8 +12,14 @@ namespace kern {
 
 namespace gpu {
 template <class T>
+#ifdef __CUDACC__
 class Backend;
-}
+#else
+class Backend {
+  static_assert(sizeof(T) == 0, "a model on Cuda is compiled by nvcc: nvcc -std=c++20 -x cu");
+};
+#endif
+}  // namespace gpu
 
 /// Where a model or a tensor lives: an NVIDIA GPU. Work on one stream is done in order; null is the device's
 /// default stream, another is that of a gpu::Stream, which must outlive all that uses it.

@@ -13,6 +13,7 @@
 #include "../ops/add_output.hpp"
 #include "../ops/batch_norm.hpp"
 #include "../ops/chain.hpp"
+#include "at_work.hpp"
 #include "parameter_memory.hpp"
 #include "stage_memory.hpp"
 
@@ -32,15 +33,16 @@ class Executor {
   /// All parameters, or what lies as they do.
   using Parameters = Memory<T>;
 
+  /// Throws ShapeError if a sample of such extents does not fit the net.
   template <class Device>
   [[gnu::cold]] Executor(Dims in, const Device& device)
-      : plan_(S::template plan_for<Mode::training>(in)),
+      : plan_(fitting(S::template plan_for<Mode::training>(in))),
         inference_(S::template plan_for<Mode::inference>(in)),
         backend_(device),
         parameters_(plan_, inference_, backend_),
         training_memory_(plan_, backend_),
         inference_memory_(inference_, backend_) {
-    if (plan_.fault.kind == Mismatch::none) reserve_scratch(1);
+    reserve_scratch(1);
   }
   Executor(const Executor&) = delete;  // its parts point to each other
   Executor& operator=(const Executor&) = delete;
@@ -88,6 +90,9 @@ class Executor {
         }
     }
   }
+
+  /// Held by who runs stages and reads their outputs.
+  [[nodiscard]] AtWork at_work() { return AtWork(busy_); }
 
   // Samples: a pointer to them in PyTorch's layout, or what else the backend can load.
 
@@ -448,6 +453,11 @@ class Executor {
                    training_memory_.gradient(from, s));
   }
 
+  /// Before any memory is laid out by it.
+  static const PlanType& fitting(const PlanType& plan) {
+    if constexpr (!In::is_static) require_fit(plan, nn::layer_paths<Net>, nn::layer_reads<Net>);
+    return plan;
+  }
   [[gnu::cold]] void reserve_training(int n) {
     if (!training_memory_.reserve(n)) return;
     reserve_scratch(n);
@@ -462,6 +472,7 @@ class Executor {
   TrainingMemory<S, Backend, T> training_memory_;
   InferenceMemory<S, Backend, T> inference_memory_;
   ops::Draw draw_{};
+  std::atomic<bool> busy_{false};
 };
 
 }  // namespace kern::graph

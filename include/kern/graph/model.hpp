@@ -1,5 +1,7 @@
 // A net that can be run: its parameters, its memory, a backend.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -61,8 +63,8 @@ struct BatchOf<Shape<E...>> {
 /// A net (nn::Sequential<...> or erase_shapes of one) for samples of shape In, with its parameters, on a
 /// device. A net that does not fit its input does not compile; see core/mismatch.hpp for what the error says.
 /// Initial parameters are PyTorch's distributions, drawn from `seed`. T: float or double. A model can't be
-/// copied or moved, for trainers point to it (std::unique_ptr holds it elsewhere); predict() works in the
-/// model's own memory, so it is not const.
+/// copied or moved, for trainers point to it (std::unique_ptr holds it elsewhere). It works in memory of its
+/// own, so predict() is not const, and of two threads that use it at once one gets an Error.
 template <class NetOrErased, class In, class Device = Host, class T = float>
 class Model
     : graph::WithBackend<typename graph::Unerased<NetOrErased>::type, In, Device, T>,
@@ -115,6 +117,7 @@ class Model
 
   /// The net's outputs for a batch, dropout off.
   auto predict(const Batch& samples) {
+    const auto alone = executor_.at_work();
     const int n = int(samples.extent(0));
     Tensor<T, typename detail::BatchOf<Output>::type> out =
         make_output<typename detail::BatchOf<Output>::type>(n);
@@ -123,6 +126,7 @@ class Model
   }
   /// The same for one sample.
   auto predict(const Sample& sample) {
+    const auto alone = executor_.at_work();
     Tensor<T, Output> out = make_output<Output>();
     read_output(executor_.infer(checked(sample), 1), 1, out.data());
     return out;
@@ -145,10 +149,11 @@ class Model
     }
     return Tensor<T, typename detail::BatchOf<Output>::type>();
   }
-  /// The number of the largest output for one sample.
+  /// The number of the largest output for one sample; NaN counts as the largest.
   int classify(const Sample& sample) {
     const auto out = predict(sample);
-    return int(std::max_element(out.data(), out.data() + out.size()) - out.data());
+    const auto less = [](T a, T b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+    return int(std::max_element(out.data(), out.data() + out.size(), less) - out.data());
   }
 
   /// The shape of the parameter called Name: Shape<16, 1, 3, 3>.
@@ -357,7 +362,6 @@ class Model
   // time
   [[gnu::cold]] Model(Dims input, Seed seed, const Device& device, int)
       : executor_(input, device), seed_(seed) {
-    if constexpr (!In::is_static) graph::require_fit(plan(), nn::layer_paths<Net>, nn::layer_reads<Net>);
     std::uint32_t number = 0;
     for (const auto& s : graph::buffer_slots<Net>)
       write_buffer(s, [&](std::size_t) { return T(s.parameter.initial == nn::Initial::one); });

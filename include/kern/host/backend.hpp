@@ -31,7 +31,8 @@ class Backend : public OwnMemory<T> {
  public:
   /// threads <= 0: as many as the machine has.
   explicit Backend(int threads = 0) : pool_(threads) {}
-  explicit Backend(const Host& host) : Backend(host.threads) {}
+  /// Throws ArgumentError for less than 0.
+  explicit Backend(const Host& host) : Backend(checked(host).threads) {}
 
   int threads() const { return pool_.threads(); }
   /// Channels of every stage's output are stored padded to a multiple of this.
@@ -431,6 +432,10 @@ class Backend : public OwnMemory<T> {
   void finish_gather() {}
 
  private:
+  static const Host& checked(const Host& h) {
+    if (h.threads < 0) throw ArgumentError(text("Host: threads: expected at least 0, got ", h.threads));
+    return h;
+  }
   static constexpr int partial_weights(const Contraction& c) {
     return scattered(c) ? c.co * turned_kernel<T>(c) : c.weight_size();
   }

@@ -54,9 +54,9 @@ struct Conv2d {
     else if (d.c != In)
       r.fault = {Mismatch::conv_in_channels, -1, d.c, In};
     else if (In % groups != 0)
-      r.fault = {Mismatch::conv_groups, -1, In, groups};
+      r.fault = {Mismatch::conv_in_groups, -1, In, groups};
     else if (Out % groups != 0)
-      r.fault = {Mismatch::conv_groups, -1, Out, groups};
+      r.fault = {Mismatch::conv_out_groups, -1, Out, groups};
     return r;
   }
   static constexpr auto parameters = [] {

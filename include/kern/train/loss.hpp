@@ -137,11 +137,11 @@ class ClassLossAt {
 /// Whether a loss's targets are class numbers, and the type of Loss at work.
 template <class Loss>
 inline constexpr bool of_classes = requires { Loss::classes; };
-/// It gives a loss of values.
+/// It gives a loss of values, and its slope to who calls: not to a copy.
 template <class Loss, class T>
 concept IsValueLoss = requires(const Loss& loss, T z, T& slope, int output) {
   { loss(z, z, slope, output) } -> std::convertible_to<T>;
-};
+} && !requires(const Loss& loss, T z, int output) { loss(z, z, T{}, output); };
 template <class Loss, class Backend, class T>
 concept HasAt = requires { typename Loss::template At<Backend, T>; };
 /// In place of a loss that is refused: nothing more is said about it.

@@ -149,6 +149,7 @@ class Trainer
   // A step's update 0 merges accumulated gradients; the optimizer's are those from 1 on.
   template <class Images>
   float step_on(const Images& images, const Labels& labels) {
+    const auto alone = model_.executor().at_work();
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
@@ -173,6 +174,7 @@ class Trainer
   }
   template <class Images>
   float accumulate_on(const Images& images, const Labels& labels) {
+    const auto alone = model_.executor().at_work();
     const int n = check(images, labels);
     Executor& e = model_.executor();
     auto& backend = e.backend();
@@ -422,6 +424,7 @@ class Trainer
   };
   template <class Images, class... Metrics>
   void add(Evaluation& r, Seen& seen, const Images& images, const Labels& labels, Metrics&... metrics) {
+    const auto alone = model_.executor().at_work();
     const int n = check(images, labels);
     Executor& e = model_.executor();
     const double of_batch = loss_.prepare(e.backend(), labels_of(labels), n);

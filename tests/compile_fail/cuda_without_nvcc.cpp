@@ -1,0 +1,14 @@
+// error: a model on Cuda is compiled by nvcc: nvcc -std=c++20 -x cu
+// A compiler of the host alone.
+#include <kern/cuda/cuda.hpp>
+#include <kern/graph/model.hpp>
+#include <kern/nn/nn.hpp>
+using namespace kern;
+
+#ifdef FIXED
+using Device = Host;
+#else
+using Device = Cuda;
+#endif
+
+int main() { Model<nn::Sequential<nn::Linear<4, 3>>, Input<4>, Device> model; }
