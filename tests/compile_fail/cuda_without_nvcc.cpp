@@ -1,4 +1,4 @@
-// error: a model on Cuda is compiled by nvcc: nvcc -std=c++20 -x cu
+// error: backend_lacks a_model_on_Cuda_is_compiled_by_nvcc
 // A compiler of the host alone.
 #include <kern/cuda/cuda.hpp>
 #include <kern/graph/model.hpp>

@@ -11,13 +11,15 @@ struct CUstream_st;  // cudaStream_t points to it
 namespace kern {
 
 namespace gpu {
-template <class T>
 #ifdef __CUDACC__
+template <class T>
 class Backend;
 #else
-class Backend {
-  static_assert(sizeof(T) == 0, "a model on Cuda is compiled by nvcc: nvcc -std=c++20 -x cu");
-};
+/// The words of a compile error.
+template <class T>
+struct a_model_on_Cuda_is_compiled_by_nvcc {};
+template <class T>
+using Backend = a_model_on_Cuda_is_compiled_by_nvcc<T>;
 #endif
 }  // namespace gpu
 
