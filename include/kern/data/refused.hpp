@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "dataset.hpp"
 
@@ -52,7 +53,7 @@ struct CallClasses {
 template <class Set, class Member, class Wanted, class Signature, class Call>
 constexpr auto call_complaint() {
   if constexpr (std::is_invocable_v<Call, const Set&>) {
-    using Got = std::invoke_result_t<Call, const Set&>;
+    using Got = decltype(Call()(std::declval<const Set&>()));
     if constexpr (std::is_convertible_v<Got, Wanted>)
       return static_cast<char*>(nullptr);
     else
