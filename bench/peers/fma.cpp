@@ -21,7 +21,7 @@ constexpr int W = 16;
 #else
 constexpr int W = 8;
 #endif
-typedef float simd::vec __attribute__((vector_size(W * 4)));
+typedef float vec __attribute__((vector_size(W * 4)));
 static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -33,9 +33,9 @@ static void bind(std::size_t cpu) {
 }
 static double gflops(long steps, double seconds) { return double(steps) * 12.0 * W * 2 / seconds / 1e9; }
 static double chunk(long n, float& sink) {
-  simd::vec a[12];
-  for (int i = 0; i < 12; i++) a[i] = simd::vec{} + float(i);
-  simd::vec x = simd::vec{} + 0.999f, y = simd::vec{} + 0.01f;
+  vec a[12];
+  for (int i = 0; i < 12; i++) a[i] = vec{} + float(i);
+  vec x = vec{} + 0.999f, y = vec{} + 0.01f;
   double t = now();
   for (long k = 0; k < n; k++) {
     for (int i = 0; i < 12; i++) a[i] = a[i] * x + y;
