@@ -1,14 +1,19 @@
 // What every trainer does, whatever its net and its data: epochs, curves, saved parameters, speed.
 #pragma once
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <kern/cuda/cuda.hpp>
 #include <kern/io/checkpoint.hpp>
 #include <kern/io/safetensors.hpp>
 #include <kern/kern.hpp>
 #include <span>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -32,6 +37,20 @@ struct Run {
   double images_per_second = 0;
   double accuracy = 0;  // of the last epoch
 };
+
+/// Throws DataError where `file` can't be written, as far as its folder tells: before an epoch has gone by.
+inline void require_writable(const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path parent = fs::path(file).parent_path(), folder = parent.empty() ? fs::path(".") : parent;
+  const auto refuse = [&](const std::string& why) {
+    throw kern::DataError(kern::text(file, ": cannot be written: ", why));
+  };
+  std::error_code none;
+  if (!fs::is_directory(folder, none)) refuse("there is no folder " + folder.string());
+  if (fs::exists(file, none) && !fs::is_regular_file(file, none)) refuse("is not a file");
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    refuse(folder.string() + ": " + std::generic_category().message(errno));
+}
 
 /// A whole test set's loss is the sum of its batches', as in PyTorch's tutorials.
 template <class Trainer, class Loader>
@@ -58,6 +77,7 @@ Run train_on(const Device& device, const std::string& device_text, const Options
   Model<Net, Input, Device> model{Seed{o.seed}, device};
   Trainer trainer{model, CrossEntropyLoss{}, Sgd{.lr = o.lr, .momentum = o.momentum}};
   Log log{out};
+  if (!o.checkpoint.empty()) require_writable(o.checkpoint);  // behind Log, which makes a folder
   const std::string parameters = out + "/model.safetensors";
   const io::Checkpoint checkpoint{o.checkpoint, trainer, train};
   if (!o.resume.empty()) io::Checkpoint{o.resume, trainer, train}.load();
