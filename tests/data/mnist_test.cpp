@@ -75,10 +75,12 @@ TEST_CASE("what is missing is named") {
   const Folder folder;
   const std::string in = folder.path();
   CHECK(refusal(in) ==
-        in + "/train-images-idx3-ubyte: no such file (nor with a dot, nor in " + in + "/MNIST/raw)");
+        in + "/train-images-idx3-ubyte: no such file (nor train-images.idx3-ubyte, nor either in " + in +
+            "/MNIST/raw)");
   write(folder / "train-images-idx3-ubyte", digit_images(4));
   CHECK(refusal(in) ==
-        in + "/train-labels-idx1-ubyte: no such file (nor with a dot, nor in " + in + "/MNIST/raw)");
+        in + "/train-labels-idx1-ubyte: no such file (nor train-labels.idx1-ubyte, nor either in " + in +
+            "/MNIST/raw)");
   write(folder / "train-labels-idx1-ubyte", digit_labels(4));
   CHECK(refusal(in, Split::test).find(in + "/t10k-images-idx3-ubyte: no such file") == 0);
   CHECK(refusal(folder / "none") == (folder / "none") + ": no such folder: expected one with MNIST's files");

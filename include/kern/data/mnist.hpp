@@ -63,8 +63,8 @@ class Mnist {
       }
     if (!packed.empty()) throw DataError(text(packed, ": is gzipped: ", detail::how_to_unpack()));
     detail::require_folder(in, "MNIST's");
-    throw DataError(
-        text(in, "/", stem, "-", kind, ": no such file (nor with a dot, nor in ", in, "/MNIST/raw)"));
+    throw DataError(text(in, "/", stem, "-", kind, ": no such file (nor ", stem, ".", kind,
+                         ", nor either in ", in, "/MNIST/raw)"));
   }
 
   std::shared_ptr<const Idx> images_, labels_;
