@@ -287,6 +287,11 @@ TEST_CASE("what does not fit is named with both values, and nothing changes") {
     CHECK(message.find("\"model.bn1.running_mean\": expected no such tensor, got one of shape (4,)") !=
           message.npos);
   }
+  for (const bool strict : {true, false})
+    CHECK(thrown<DataError>([&] { io::load_model(training.model, file, strict); }) ==
+          file +
+              ": this is a checkpoint of a training, whose parameters stand under \"model.\": io::Checkpoint "
+              "loads it");
   io::save_model(training.model, file);
   CHECK(thrown<DataError>([&] { training.checkpoint.load(); }) ==
         file + ": is no checkpoint of this version: note kern.checkpoint: expected 1, got no such note");

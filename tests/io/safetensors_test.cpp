@@ -189,6 +189,17 @@ TEST_CASE("what does not fit the model is named, and nothing changes") {
         wrong +
             "\"conv1.bias\": expected shape (4,), got no such tensor; \"fc1.bias\": expected shape (10,), "
             "got (4,); \"conv1.offset\": expected no such tensor, got one of shape (4,)");
+  std::vector<io::TensorToSave> many;
+  for (int i = 0; i < 7; ++i) many.emplace_back(text("a", i), four);
+  const std::string of_four = "\": expected no such tensor, got one of shape (4,); ";
+  CHECK(refusal({many.begin(), many.begin() + 6}).ends_with("\"a4" + of_four + "and 1 more"));
+  CHECK(
+      refusal(many) ==
+      wrong +
+          "\"conv1.weight\": expected shape (4, 1, 3, 3), got no such tensor; \"conv1.bias\": expected shape "
+          "(4,), got no such tensor; \"fc1.weight\": expected shape (10, 36), got no such tensor; "
+          "\"fc1.bias\": expected shape (10,), got no such tensor; \"a0" +
+          of_four + "\"a1" + of_four + "\"a2" + of_four + "\"a3" + of_four + "\"a4" + of_four + "and 2 more");
   write(f, {1});
   CHECK(thrown<DataError>([&] { load_model(model, f); }).find(f + ": too short") == 0);
   CHECK(parameters(model) == before);

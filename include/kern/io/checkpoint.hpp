@@ -37,9 +37,6 @@ namespace kern::io {
 
 namespace detail {
 
-/// The note that tells checkpoints from other files, and what it says.
-inline constexpr char checkpoint_kind[] = "kern.checkpoint", checkpoint_version[] = "1";
-
 /// A number, or several, as elements behind each other.
 template <class X>
 auto elements(X& x) {
@@ -189,14 +186,13 @@ class StateReader : public Names {
     }
     changes_.push_back([write, values = std::move(values)] { write(values); });
   }
-  /// Throws DataError that names all that does not fit, or sets all.
+  /// Throws DataError that names what does not fit, or sets all.
   void load() {
     for (const TensorInfo& t : file_.tensors())
-      if (!known(t.name))
-        faults_.add(t.name, text("expected no such tensor, got one of shape ", shape_string(t.shape)));
+      if (!known(t.name)) faults_.add_unexpected(t);
     for (const auto& [name, note] : file_.metadata())
       if (name != checkpoint_kind && !known(name))
-        faults_.add(name, text("expected no such note, got ", note));
+        faults_.add_unexpected(name, text("expected no such note, got ", note));
     faults_.refuse(file_.path(), "this training");
     for (const auto& change : changes_) change();
   }
@@ -272,8 +268,8 @@ class Checkpoint {
     visit(writer);
     std::move(writer).save(path_);
   }
-  /// Throws DataError that names all that the file lacks, has beside, or has otherwise, with both values, and
-  /// all that SafetensorsFile throws; everything is then as it was.
+  /// Throws DataError that names the first of what the file lacks or has otherwise, with both values, and of
+  /// what it has beside, and all that SafetensorsFile throws; everything is then as it was.
   void load() const { load(SafetensorsFile(path_)); }
   /// The same from a file that was read before.
   [[gnu::cold]] void load(const SafetensorsFile& file) const {

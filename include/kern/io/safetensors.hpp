@@ -23,19 +23,43 @@ void each_in_state_dict(F&& f) {
   for (const std::string& name : Model::parameter_names()) f(name, Model::parameter_shape(name), false);
   for (const std::string& name : Model::buffer_names()) f(name, Model::buffer_shape(name), true);
 }
-/// What is wrong with a file, all of it in one message.
+/// The note that tells checkpoints (checkpoint.hpp) from other files, and what it says.
+inline constexpr char checkpoint_kind[] = "kern.checkpoint", checkpoint_version[] = "1";
+
+/// What is wrong with a file, in one message: the first of each sort, and how many more there are.
 class Faults {
  public:
-  void add(std::string_view name, const std::string& what) {
-    all_ += text(all_.empty() ? "" : "; ", "\"", name, "\": ", what);
+  /// What is expected, and is not there or is otherwise.
+  void add(std::string_view name, const std::string& what) { expected_.add(name, what); }
+  /// What is there, and is not expected.
+  void add_unexpected(std::string_view name, const std::string& what) { unexpected_.add(name, what); }
+  void add_unexpected(const TensorInfo& t) {
+    add_unexpected(t.name, text("expected no such tensor, got one of shape ", shape_string(t.shape)));
   }
   /// Throws DataError unless there are none.
   void refuse(const std::string& path, const char* to_what) const {
-    if (!all_.empty()) throw DataError(text(path, ": does not fit ", to_what, ": ", all_));
+    const std::string expected = expected_.text(), unexpected = unexpected_.text();
+    if (expected.empty() && unexpected.empty()) return;
+    const char* const between = expected.empty() || unexpected.empty() ? "" : "; ";
+    throw DataError(kern::text(path, ": does not fit ", to_what, ": ", expected, between, unexpected));
   }
 
  private:
-  std::string all_;
+  class List {
+   public:
+    void add(std::string_view name, const std::string& what) {
+      if (++count_ <= named) first_ += kern::text(count_ == 1 ? "" : "; ", "\"", name, "\": ", what);
+    }
+    std::string text() const {
+      return count_ <= named ? first_ : kern::text(first_, "; and ", count_ - named, " more");
+    }
+
+   private:
+    static constexpr std::size_t named = 5;
+    std::string first_;
+    std::size_t count_ = 0;
+  };
+  List expected_, unexpected_;
 };
 
 }  // namespace detail
@@ -67,12 +91,17 @@ struct LoadedKeys {
 };
 
 /// Sets a model's parameters and buffers from a file, as PyTorch's load_state_dict(strict) does. F64, F32,
-/// F16 and BF16 are converted; a norm's num_batches_tracked is passed over. Throws DataError that names each
-/// key that has another shape or a dtype that is no floating-point number and, if `strict`, each that is
-/// missing or is not the model's, and all that SafetensorsFile throws; the model is then as it was.
+/// F16 and BF16 are converted; a norm's num_batches_tracked is passed over. Throws DataError for a file that
+/// a Checkpoint has saved, DataError that names the first keys that have another shape or a dtype that is no
+/// floating-point number and, if `strict`, those that are missing or are not the model's, and all that
+/// SafetensorsFile throws; the model is then as it was.
 template <class Model>
 LoadedKeys load_model(Model& model, const SafetensorsFile& file, bool strict = true) {
   using T = typename Model::Element;
+  if (file.metadata().contains(detail::checkpoint_kind))
+    throw DataError(text(file.path(),
+                         ": this is a checkpoint of a training, whose parameters stand under "
+                         "\"model.\": io::Checkpoint loads it"));
   detail::Faults faults;
   LoadedKeys keys;
   struct Found {
@@ -104,7 +133,7 @@ LoadedKeys load_model(Model& model, const SafetensorsFile& file, bool strict = t
   for (const TensorInfo& t : file.tensors()) {
     if (known.contains(t.name) || counts_batches(t)) continue;
     if (strict)
-      faults.add(t.name, text("expected no such tensor, got one of shape ", shape_string(t.shape)));
+      faults.add_unexpected(t);
     else
       keys.unexpected_keys.push_back(t.name);
   }
